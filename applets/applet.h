@@ -1,0 +1,54 @@
+/* What an applet declares. The dispatcher (applets/perfbox) owns options, loop, formats and exit status. */
+#ifndef APPLETS_APPLET_H
+#define APPLETS_APPLET_H
+
+#include <stdbool.h>
+
+#include "common/report/finding.h"
+#include "common/report/opt.h"
+#include "common/report/out.h"
+#include "common/report/table.h"
+
+struct mode {
+	const char *option;                /* NULL: the default mode; else "--probe" */
+	const char *operands;              /* "[interval [count]]"; shown by --help */
+	const char *summary;               /* of a mode that is not the default */
+	const struct opt *opts;            /* NULL: none of its own */
+	const struct table *const *tables; /* NULL-terminated */
+	bool in_triage;
+	bool takes_interval;               /* the dispatcher reads [interval [count]] off the operands */
+	bool once;                         /* one report unless a count is given (triage) */
+	uint64_t interval_ns;              /* default; 0: 1 s */
+
+	/* Checks operands and opens what it needs. 0, or -errno with fail text (-EINVAL: status 2, else 3). */
+	int (*start)(int argc, char **argv);
+	/* One frame: the first call is the baseline and prints nothing (unless src_frame()->is_only). */
+	int (*look)(struct out *out);
+	/* Or it owns its time: returns 0 or -errno. */
+	int (*run)(struct out *out);
+	/* Back as before start; may be called after a failed start. */
+	void (*stop)(void);
+};
+
+struct applet {
+	const char *name, *summary;
+	const char *area;                  /* what triage calls it when it is clean: "CPU"; NULL: nothing */
+	const struct mode *const *modes;   /* NULL-terminated; the first is the default */
+	const struct finding_kind *findings; /* ends with id NULL; NULL: none */
+	const char *sees_not;              /* what it can't see without being asked, for triage's "not seen"; NULL */
+};
+
+/* All applets, in the order of applets.def; NULL-terminated. */
+extern const struct applet *const applets[];
+const struct applet *applet_find(const char *name);
+
+/* The options every applet has, parsed by the dispatcher before start. */
+struct shared_options {
+	bool past;                         /* --past: list since-boot counters */
+	bool verbose;                      /* -v */
+	bool quiet;                        /* -q */
+	uint64_t interval_ns, count;       /* as asked; count NA_U64: until interrupted */
+};
+extern struct shared_options shared;
+
+#endif

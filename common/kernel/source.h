@@ -1,0 +1,118 @@
+/*
+ * The source: the only way to the system. Every byte the program learns from the kernel comes through
+ * here, so that --save can keep it and --root can replay it, in the same binary.
+ *
+ * Paths have no leading slash ("proc/stat"). What is returned lives until the frame's end unless stated.
+ * Errors are negative errnos with fail text that names the file ("/proc/1/stack: Permission denied").
+ * A path is read once per frame: reading it again gives the same bytes.
+ *
+ * A saved run:
+ *     DIR/manifest              "perfbox-save 1", then KEY<TAB>VALUE lines: version, applet, command line words, ...
+ *     DIR/environment           KEY<TAB>VALUE lines, see environment.h
+ *     DIR/workload              what --workload said, if anything
+ *     DIR/000000/manifest       one frame; lines TAB-separated, words escaped (\t \n \r \\ \xNN):
+ *         clock  REALTIME_NS MONOTONIC_NS
+ *         error  PATH ERRNO_NAME        a read, list or link that failed with something else than ENOENT
+ *         dir    PATH NAME ...          what a directory listed, when that is not just what the frame holds
+ *         link   PATH TARGET
+ *         value  NAME TEXT              page_size, clock_ticks, uid, pid, affinity ..., uname.*
+ *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting from 0 in order
+ *     DIR/000000/proc/stat ...  the files themselves
+ *     DIR/000000/netns/INODE/proc/net/snmp   read inside that network namespace
+ * A directory without a manifest is a root of one frame. A file that is in the frame's folder but not in
+ * its manifest is found all the same, so a saved run can be written by hand.
+ */
+#ifndef KERNEL_SOURCE_H
+#define KERNEL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "common/base/text.h"
+
+#define SRC_FILE_MAX (64u << 20)       /* a file larger than this is cut there and fails with EFBIG */
+
+int src_open_live(void);
+int src_open_root(const char *dir);    /* a saved run, or a plain tree */
+bool src_is_live(void);
+void src_close(void);
+
+/*
+ * Keep what is read, under dir: made 0700, must not exist or be empty and ours, never through a link.
+ * keep: how many of the latest frames stay on disk (0: all); the first frame always stays.
+ * Call after src_open_*, before the first frame. The writing itself is reported by src_frame_end.
+ */
+int src_save(const char *dir, unsigned keep);
+bool src_is_saving(void);
+int src_save_record(const char *name, struct text content);    /* DIR/NAME: manifest, environment, workload */
+int src_saved_record(const char *name, struct text *content);  /* the same, of the run being replayed; lives until src_close */
+
+struct frame {
+	unsigned index;
+	uint64_t realtime_ns, monotonic_ns;
+	uint64_t elapsed_ns;           /* since the frame before; 0 in the first */
+	bool is_only;                  /* a replayed root of one frame: no rates will ever come */
+};
+
+int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
+const struct frame *src_frame(void);
+int src_frame_end(void);               /* frees what the frame lent; -errno if saving failed */
+struct arena *src_arena(void);         /* the frame's */
+uint64_t src_now_ns(void);             /* CLOCK_MONOTONIC now; replaying: the frame's */
+
+int src_read(const char *path, struct text *content);
+int src_readf(struct text *content, const char *format, ...) PRINTF_LIKE(2, 3);
+bool src_exists(const char *path);
+
+/* Names in a directory, without . and .., sorted bytewise; numbers-only directories (proc) keep kernel order. */
+struct src_names {
+	const char **items;
+	size_t count;
+};
+int src_list(const char *path, struct src_names *names);
+
+int src_link(const char *path, const char **target);   /* readlink */
+
+/*
+ * Many files below one directory, as cheaply as openat, read, close: nothing is cached and what is read
+ * lives until the next src_dir_read on the same struct src_dir.
+ */
+struct src_dir {
+	int fd;
+	const char *path;
+	struct buf buf;
+};
+int src_dir_open(struct src_dir *d, const char *path);
+int src_dir_read(struct src_dir *d, const char *name, struct text *content);  /* name may hold slashes */
+int src_dir_link(struct src_dir *d, const char *name, const char **target);   /* lives until the frame's end */
+/* The decimal names in it (pids, tids), ascending as the kernel gives them; *list lives until the frame's end. */
+int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count);
+void src_dir_close(struct src_dir *d);
+
+/*
+ * Anything that is not a file: an ioctl, a getsockopt, a netlink dump, statfs, a BPF map already turned
+ * into rows. `key` names it and its arguments. Live: fetch fills reply (or returns -errno); replaying: the
+ * saved bytes. Same lifetime rules as src_read.
+ */
+int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg, struct text *reply);
+
+/* Small facts, each saved with the frame. */
+struct src_uname {
+	const char *host, *release, *version, *machine;
+};
+const struct src_uname *src_uname(void);       /* lives until src_close; a field may be NULL */
+uint64_t src_page_size(void);
+uint64_t src_clock_ticks(void);                /* per second: unit of utime, stime in /proc/PID/stat */
+uint64_t src_uid(void);                        /* effective; NA_U64 if a root does not say */
+uint64_t src_pid(void);                        /* of this program, to leave itself out */
+/* The CPUs a thread may run on as a kernel CPU list ("0-3,8"); tid 0: this program. sched_getaffinity(2). */
+int src_affinity(uint32_t tid, const char **list);
+
+/* Paths are read inside this network namespace's folder of the save ("netns/INODE/"); 0: the caller's own. */
+void src_netns(uint64_t inode);
+
+#endif
