@@ -124,10 +124,11 @@ int ether_hostton(const char *name, struct ether_addr *address)
  * libpcap.a lists these kinds of device for pcap_create() and pcap_findalldevs(); the libraries
  * behind them (libdbus, libibverbs) have no place here. Declared in its pcap-dbus.h, pcap-rdmasniff.h.
  */
+struct pcap_if_list;
 pcap_t *dbus_create(const char *device, char *error, int *is_ours);
-int dbus_findalldevs(pcap_if_list_t *devices, char *error);
+int dbus_findalldevs(struct pcap_if_list *devices, char *error);
 pcap_t *rdmasniff_create(const char *device, char *error, int *is_ours);
-int rdmasniff_findalldevs(pcap_if_list_t *devices, char *error);
+int rdmasniff_findalldevs(struct pcap_if_list *devices, char *error);
 
 pcap_t *dbus_create(const char *device, char *error, int *is_ours)
 {
@@ -136,7 +137,7 @@ pcap_t *dbus_create(const char *device, char *error, int *is_ours)
 	return NULL;
 }
 
-int dbus_findalldevs(pcap_if_list_t *devices, char *error)
+int dbus_findalldevs(struct pcap_if_list *devices, char *error)
 {
 	(void)devices, (void)error;
 	return 0;
@@ -147,7 +148,7 @@ pcap_t *rdmasniff_create(const char *device, char *error, int *is_ours)
 	return dbus_create(device, error, is_ours);
 }
 
-int rdmasniff_findalldevs(pcap_if_list_t *devices, char *error)
+int rdmasniff_findalldevs(struct pcap_if_list *devices, char *error)
 {
 	return dbus_findalldevs(devices, error);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/buf.h"
 #include "common/base/mem.h"
 #include "common/report/finding.h"
 #include "common/report/table.h"

@@ -1,0 +1,42 @@
+/* Inside the dispatcher: what its parts know of each other. Nothing outside applets/perfbox includes this. */
+#ifndef APPLETS_PERFBOX_PERFBOX_H
+#define APPLETS_PERFBOX_PERFBOX_H
+
+#include <stdbool.h>
+
+#include "applets/applet.h"
+#include "common/base/buf.h"
+
+/* options.c: the options all applets share, as a table for parser, help, man page and completion. */
+extern const struct opt shared_options_table[];
+
+struct shared_choices {                 /* what the dispatcher alone needs of them */
+	bool json, tsv, openmetrics, no_header, redact, exit_zero, help, version;
+	const char *table, *columns, *sort, *save, *root, *states, *workload;
+	uint64_t top;
+};
+extern struct shared_choices choices;
+
+/* loop.c: runs one mode: start, frames, formats, saving, exit status. argv[1..] are operands. */
+int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv);
+
+/* help.c: --help of an applet or of perfbox; the OPTIONS, COLUMNS, FINDINGS, EXIT STATUS regions of a man page in roff. */
+void help_print(const struct applet *applet, const struct mode *mode);
+void help_print_box(void);
+void help_man_regions(const struct applet *applet);
+
+/* install.c: perfbox --install [-s] DIR. Exit status. */
+int install_links(bool symbolic, const char *dir);
+
+/* manpage.c: perfbox --man APPLET through $PAGER, less, more, else plain. Exit status. */
+int man_show(const char *name);
+/* Renders man(7) source as plain text. Takes a buffer and a length, so that it can be fuzzed. */
+void man_render(struct text source, unsigned width, bool bold, struct buf *to);
+
+/* completion.c: perfbox --completion bash|zsh|fish. Exit status. */
+int completion_print(const char *shell);
+
+/* doctor.c: perfbox --doctor, an applet of one mode that is not listed. */
+extern const struct applet applet_doctor;
+
+#endif
