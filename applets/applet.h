@@ -22,7 +22,8 @@ struct mode {
 
 	/* Checks operands and opens what it needs. 0, or -errno with fail text (-EINVAL: status 2, else 3). */
 	int (*start)(int argc, char **argv);
-	/* One frame: the first call is the baseline and prints nothing (unless src_frame()->is_only). */
+	/* One frame: the first call is the baseline and prints nothing (unless src_frame()->is_only).
+	 * 0; 1: it has what it waited for, this is the last frame; -errno ends the run. */
 	int (*look)(struct out *out);
 	/* Or it owns its time: returns 0 or -errno. */
 	int (*run)(struct out *out);
@@ -47,7 +48,8 @@ struct shared_options {
 	bool past;                         /* --past: list since-boot counters */
 	bool verbose;                      /* -v */
 	bool quiet;                        /* -q */
-	uint64_t interval_ns, count;       /* as asked; count NA_U64: until interrupted */
+	uint64_t interval_ns, count;       /* as asked; count NA_U64: until interrupted; start may change it */
+	unsigned keep_frames;              /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;
 

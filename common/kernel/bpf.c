@@ -36,7 +36,7 @@ static int keep_last_line(enum libbpf_print_level level, const char *format, va_
 	if (!strncmp(line, prefix, sizeof(prefix) - 1))
 		line += sizeof(prefix) - 1;
 	if (*line)
-		snprintf(last_line, sizeof(last_line), "%s", line);
+		snprintf(last_line, sizeof(last_line), "%.*s", LAST_LINE_MAX - 1, line);
 	return 0;
 }
 

@@ -181,7 +181,7 @@ int capture_check_filter(const char *expression, unsigned *instructions)
 		return fail(ENOMEM, "libpcap: no memory for a filter");
 	if (pcap_compile(dead, &program, expression, 1, PCAP_NETMASK_UNKNOWN) < 0) {
 		const char *error = pcap_geterr(dead);
-		int err = fail(EINVAL, "filter \"%s\": %s%s", expression, error, filter_hint(error));
+		int err = fail(EINVAL, "%s%s in filter \"%s\"", error, filter_hint(error), expression);
 
 		pcap_close(dead);
 		return err;

@@ -32,6 +32,7 @@ struct cgroup_layout {
 	bool has_namespace;            /* ancestors of the mount's root can't be seen */
 };
 int cgroup_find(struct arena *arena, struct cgroup_layout *layout);
+/* The same from the two texts alone: a controller that no v1 hierarchy has is taken to be the unified one's. */
 int cgroup_parse_layout(struct arena *arena, struct text mountinfo, struct text self_cgroup, struct cgroup_layout *layout);
 
 /*
@@ -43,7 +44,8 @@ const char *cgroup_folder(struct arena *arena, const struct cgroup_hierarchy *h,
 const char *cgroup_path(struct arena *arena, const struct cgroup_hierarchy *h, const char *below);
 
 /* Every group below (and with) the hierarchy's mount, parents before children. A group that vanishes is not
- * an error. each: path as /proc/PID/cgroup, folder the source path, depth 0 for the root, parent the index of the
+ * an error. 0, or -errno with fail text if the mount or, the others walked all the same, a group could not be
+ * listed. each: path as /proc/PID/cgroup, folder the source path, depth 0 for the root, parent the index of the
  * parent in calling order (-1 for the root). Both strings live until the frame's end. */
 int cgroup_walk(const struct cgroup_hierarchy *h,
 		void (*each)(const char *path, const char *folder, unsigned depth, long parent, void *arg), void *arg);
@@ -62,24 +64,30 @@ struct cgroup_cpu {
 /* -errno only if nothing at all could be read (the group vanished: -ENOENT or -ENODEV). */
 int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu);
 int cgroup_parse_cpu_stat(struct text t, struct cgroup_cpu *cpu);      /* v1 and v2 by key */
+int cgroup_parse_cpu_local(struct text t, struct cgroup_cpu *cpu);     /* cpu.stat.local, v1 and v2 */
 int cgroup_parse_cpu_max(struct text t, struct cgroup_cpu *cpu);       /* v2 "max 100000", "10000 100000", "50000" */
 
 /* CPU time by CPU in ns (v1 cpuacct.usage_percpu of the same path); *count 0 where it does not exist (v2). */
 int cgroup_read_percpu(const struct cgroup_layout *layout, const char *path, const uint64_t **ns, unsigned *count);
+int cgroup_parse_percpu(struct arena *arena, struct text t, const uint64_t **ns, unsigned *count);
 
 /* Thread ids in one group, not in its children (v2 cgroup.threads, v1 tasks); 0 marks one outside our pid namespace. */
 int cgroup_read_threads(const struct cgroup_hierarchy *h, const char *folder, const uint32_t **tids, size_t *count);
+int cgroup_parse_threads(struct arena *arena, struct text t, const uint32_t **tids, size_t *count);
 
 /* What its path says a group is; all may be NULL. Nothing is asked of an engine. */
 struct cgroup_names {
-	const char *runtime;           /* docker containerd cri-o podman lxc systemd-nspawn kubernetes */
+	const char *runtime;           /* docker containerd cri-o podman lxc systemd-nspawn libvirt kubernetes */
 	const char *container_id;      /* 64 hex digits */
 	const char *pod_uid;           /* with dashes */
-	const char *pod, *pod_namespace, *container;   /* from var/log/containers, if the host has it */
+	const char *pod, *pod_namespace;               /* from var/log/containers, if the host has it */
+	const char *container;                         /* the same; or what lxc or machined call it */
 };
 void cgroup_name(struct arena *arena, const char *path, struct cgroup_names *names);
 /* Reads var/log/containers once and fills pod, namespace and container for a container_id. */
 void cgroup_name_from_logs(struct arena *arena, struct cgroup_names *names);
+bool cgroup_parse_log_name(struct text file, const char *container_id, struct text *pod, struct text *namespace,
+			   struct text *container);
 /* "shop/api-5d4 container api" or "docker 4f2a91c0b7de" or NULL. */
 const char *cgroup_names_text(struct arena *arena, const struct cgroup_names *names);
 

@@ -2,6 +2,8 @@
 #ifndef KERNEL_CPUSTAT_H
 #define KERNEL_CPUSTAT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/na.h"
@@ -9,7 +11,8 @@
 
 #define CPU_MAX 8192                   /* NR_CPUS of the largest distribution kernels */
 
-/* Ticks of USER_HZ; guest is counted in user already. Columns an old kernel lacks are NA_U64. */
+/* Ticks of USER_HZ; guest is counted in user already. Columns an old kernel lacks are NA_U64, and all are
+ * for a number without a line (offline, not present). */
 struct cpu_times {
 	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
 	bool is_online;                /* had a line */
@@ -18,12 +21,14 @@ struct cpu_times {
 struct cpu_stat {
 	struct cpu_times all;
 	struct cpu_times *cpus;        /* indexed by CPU number; the caller frees with free() */
+	size_t cpu_cap;                /* room in cpus */
 	unsigned cpu_count;            /* highest CPU number with a line, plus one */
 	unsigned online;               /* CPUs with a line */
 	uint64_t context_switches, interrupts, softirqs, forks, btime_s, running, blocked;
 };
 
-/* Reads proc/stat through the source. 0 or -errno. Call on a zeroed struct or one filled before (it is reused). */
+/* Reads proc/stat through the source. 0 or -errno (-EINVAL: no "cpu" line, or a CPU beyond CPU_MAX).
+ * Call on a zeroed struct or one filled before (it is reused). */
 int cpustat_read(struct cpu_stat *s);
 int cpustat_parse(struct text t, struct cpu_stat *s);
 void cpustat_free(struct cpu_stat *s);

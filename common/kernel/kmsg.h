@@ -34,20 +34,24 @@ struct kmsg_record {
 	uint64_t realtime_ns;          /* now - uptime + boot_ns; off by suspended time; NA_U64 unknown */
 	unsigned priority;             /* syslog level and facility; 6 if unknown */
 	struct text text;              /* unescaped (\xNN undone), may hold any byte */
-	struct text raw;               /* as it stood */
+	struct text raw;               /* as it stood, with its continuation lines */
 	enum kmsg_kind kind;
 };
 
 /* One record of the raw format "prio,seq,usec,flags;text\n KEY=val\n"; moves past its continuation lines.
- * 1: a record; 0: the end; garbled lines are passed over and counted in *garbled. */
+ * 1: a record; 0: the end; garbled lines are passed over and counted in garbled. Where nothing looks like the raw
+ * format every line is a record: dmesg's "[  12.345678] text", or just text. A record that a program wrote
+ * (facility other than the kernel's, which /dev/kmsg does not let it choose) is KMSG_OTHER whatever it says. */
 struct kmsg_reader {
 	struct text left;
+	bool is_raw;                   /* has the raw format's headers */
 	struct arena *arena;
 	uint64_t boot_realtime_ns;     /* realtime at boot; NA_U64 unknown */
 	uint64_t last_sequence;        /* NA_U64 before the first */
 	uint64_t lost;                 /* records missing in the sequence so far */
 	uint64_t garbled;
 };
+/* Takes the time of boot from the frame's clock and proc/uptime, if there is a frame. */
 void kmsg_start(struct kmsg_reader *r, struct arena *arena, struct text content);
 int kmsg_next(struct kmsg_reader *r, struct kmsg_record *record);
 
@@ -55,8 +59,8 @@ enum kmsg_kind kmsg_classify(struct text line);
 
 /*
  * All the log holds now, raw, through the source as the path dev/kmsg. Never blocks. -errno with fail text:
- * EPERM names CAP_SYSLOG and dmesg_restrict. *lost: records overwritten before or while reading that the
- * sequence does not already show.
+ * EPERM names CAP_SYSLOG and dmesg_restrict. Records overwritten while reading show as gaps in the sequence;
+ * those overwritten before are a first sequence above 0.
  */
 int kmsg_read(struct text *content);
 

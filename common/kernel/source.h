@@ -12,13 +12,16 @@
  *     DIR/workload              what --workload said, if anything
  *     DIR/000000/manifest       one frame; lines TAB-separated, words escaped (\t \n \r \\ \xNN):
  *         clock  REALTIME_NS MONOTONIC_NS
- *         error  PATH ERRNO_NAME        a read, list or link that failed with something else than ENOENT
+ *         error  PATH ERRNO_NAME [OP]   a read, list, link or value that failed with something else than ENOENT;
+ *                                       OP: list, link, value; without it the line answers for all that have none
+ *         exists PATH                   src_exists said so
  *         dir    PATH NAME ...          what a directory listed, when that is not just what the frame holds
  *         link   PATH TARGET
  *         value  NAME TEXT              page_size, clock_ticks, uid, pid, affinity ..., uname.*
  *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting from 0 in order
  *     DIR/000000/proc/stat ...  the files themselves
  *     DIR/000000/netns/INODE/proc/net/snmp   read inside that network namespace
+ * Empty lines and lines that start with # are passed over in a frame's manifest.
  * A directory without a manifest is a root of one frame. A file that is in the frame's folder but not in
  * its manifest is found all the same, so a saved run can be written by hand.
  */
@@ -51,8 +54,13 @@ bool src_is_saving(void);
 int src_save_record(const char *name, struct text content);    /* DIR/NAME: manifest, environment, workload */
 int src_saved_record(const char *name, struct text *content);  /* the same, of the run being replayed; lives until src_close */
 
+/* Lines of the replayed manifests that could not be understood, and where the first stands: "run/000001/manifest
+ * line 7: not understood"; "" if there is none. */
+unsigned src_garbled(void);
+const char *src_garbled_text(void);
+
 struct frame {
-	unsigned index;
+	unsigned index;                /* 0, 1, 2 ... also where a saved run has gaps */
 	uint64_t realtime_ns, monotonic_ns;
 	uint64_t elapsed_ns;           /* since the frame before; 0 in the first */
 	bool is_only;                  /* a replayed root of one frame: no rates will ever come */
@@ -60,7 +68,8 @@ struct frame {
 
 int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
 const struct frame *src_frame(void);
-int src_frame_end(void);               /* frees what the frame lent; -errno if saving failed */
+/* Frees what the frame lent. -errno with text if saving failed: again at each later frame, nothing more is kept. */
+int src_frame_end(void);
 struct arena *src_arena(void);         /* the frame's */
 uint64_t src_now_ns(void);             /* CLOCK_MONOTONIC now; replaying: the frame's */
 
@@ -82,14 +91,15 @@ int src_link(const char *path, const char **target);   /* readlink */
  * lives until the next src_dir_read on the same struct src_dir.
  */
 struct src_dir {
-	int fd;
+	int fd;                        /* -1 in replay */
 	const char *path;
 	struct buf buf;
+	uint64_t netns;                /* src_netns when it was opened */
 };
 int src_dir_open(struct src_dir *d, const char *path);
 int src_dir_read(struct src_dir *d, const char *name, struct text *content);  /* name may hold slashes */
 int src_dir_link(struct src_dir *d, const char *name, const char **target);   /* lives until the frame's end */
-/* The decimal names in it (pids, tids), ascending as the kernel gives them; *list lives until the frame's end. */
+/* The decimal names in it (pids, tids), always ascending; *list lives until the frame's end. */
 int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count);
 void src_dir_close(struct src_dir *d);
 

@@ -28,7 +28,9 @@ struct out_config {
 	uint64_t top;                  /* --top; NA_U64: 20 for people, all for machines; 0: all */
 	bool no_header;
 	bool quiet;                    /* -q: findings and rows only, no host line, no notes */
-	unsigned states;               /* bit per finding_state that counts for the exit status (--state) */
+	bool past;                     /* --past: since-boot counters one by one */
+	unsigned states;               /* bit per finding_state that counts for the exit status (--state);
+	                                  0: now, past and risk; a note never counts */
 	size_t width;                  /* people's width; 0: terminal's or 100 */
 	FILE *to;                      /* NULL: stdout */
 };
@@ -38,7 +40,10 @@ struct out;
 /* -EINVAL with fail text: unknown table or column (closest match named). Free with out_close. */
 int out_open(const struct out_config *config, struct out **out);
 
-/* An out that prints nothing and keeps what it is given (triage, compare). */
+/*
+ * An out that prints nothing and keeps what it is given (triage, compare): findings, histories and
+ * remarks; rows, host and lines are dropped. Only what out_missing says goes to stderr at once.
+ */
 struct out *out_collect(const char *applet);
 
 void out_frame_begin(struct out *o, uint64_t realtime_ns);
@@ -46,7 +51,7 @@ struct arena *out_arena(struct out *o);                /* lives until the frame'
 void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);   /* people only, first line(s) */
 void out_row(struct out *o, const struct table *t, const void *row);       /* copied; strings are not */
 void out_finding(struct out *o, struct finding *f);    /* f lives in out_arena or longer */
-/* people only, behind everything: labelled lines as triage's "clean       memory, ports" */
+/* people only, behind everything: labelled lines as triage's "clean       memory, ports"; label "": the text alone */
 void out_line(struct out *o, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
 /* since-boot counters that moved some time: one "history" line for people; listed whole with --past */
 void out_history(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -57,9 +62,16 @@ void out_missing(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Prints the frame. -errno with fail text when writing failed (EPIPE, ENOSPC): the caller ends. */
 int out_frame_end(struct out *o);
 
-/* What was collected since out_frame_begin, in order (for triage and compare). */
+/* What was collected since out_frame_begin, in order (for triage and compare); valid until the next one. */
 size_t out_findings(const struct out *o, struct finding ***list);
 size_t out_histories(const struct out *o, const char *const **list);
+
+/* What out_note and out_missing were told in the whole run, each text once. */
+struct out_remark {
+	const char *text;
+	bool is_missing;
+};
+size_t out_remarks(const struct out *o, const struct out_remark **list);
 bool out_is_incomplete(const struct out *o);          /* out_missing was called, in any frame */
 unsigned out_states_seen(const struct out *o);        /* bit per finding_state seen in any frame */
 
@@ -72,7 +84,7 @@ const char *human_ns(struct arena *a, double ns);              /* 1.2ms, 3.48s, 
 const char *human_count(struct arena *a, double n);            /* 241,172 */
 const char *human_ratio(struct arena *a, double ratio);        /* 87 %, 0.4 % */
 const char *human_rate(struct arena *a, double per_second);    /* 44/s, 0.3/s */
-const char *out_escape(struct arena *a, const char *name);     /* control bytes and ESC as \xNN, for terminals */
+const char *out_escape(struct arena *a, const char *name);     /* control bytes and ESC as \xNN, for terminals; NULL: "-" */
 const char *out_time(struct arena *a, uint64_t realtime_ns);   /* 2026-11-30T03:12:07.123Z */
 
 /* Appends the columns as --help and the man page show them. */

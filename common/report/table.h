@@ -57,6 +57,9 @@ struct table {
 	size_t column_count;
 	const char *sort;      /* column it is sorted by unless --sort says otherwise; "-name" descending; NULL: as added */
 	bool top;              /* --top applies; people get the first 20 rows, machines all */
+	/* Called once for each row that will be printed, before it is, to fill what only those need (NULL: nothing).
+	 * With --sort by something else than the table's own column it is called for all rows, before sorting. */
+	void (*complete)(void *row);
 };
 
 /* A field's type decides; a field of any other type does not compile. */

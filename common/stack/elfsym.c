@@ -3,6 +3,7 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libelf.h>
 #include <libiberty/demangle.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@
 
 #include "common/base/fail.h"
 
-/* Longer names than this are left as they are: demangling a hostile one may take exponential time. */
-#define DEMANGLE_MAX 8192
+#define ELF_HEAD (EI_NIDENT + 2)       /* up to e_type */
+#define MANGLED_MAX 8192               /* longer names are left as they are */
+#define DEMANGLED_MAX 8192
 
 /*
  * libdwfl asks a debuginfod server for files it misses, through a library it loads at run time. A
@@ -53,13 +55,56 @@ const char *elfsym_library_version(void)
 	return dwfl_version(NULL);
 }
 
+/*
+ * What a process can map: a program or a shared object. libdwfl would also take archives, compressed
+ * kernels however large they turn out to be, and objects, which it relocates in the caller's memory.
+ */
+static int check_head(const unsigned char *head, size_t len)
+{
+	if (len < ELF_HEAD || memcmp(head, ELFMAG, SELFMAG))
+		return fail(ENOEXEC, "not an ELF file");
+	bool is_big_endian = head[EI_DATA] == ELFDATA2MSB;
+	unsigned type = is_big_endian ? head[EI_NIDENT] << 8 | head[EI_NIDENT + 1]
+				      : head[EI_NIDENT] | head[EI_NIDENT + 1] << 8;
+
+	if (type != ET_EXEC && type != ET_DYN)
+		return fail(ENOEXEC, "neither a program nor a shared object");
+	return 0;
+}
+
+/* libelf's and libdw's parameters are older than const; programs and shared objects are only read. */
+static char *image_data(struct text image)
+{
+	return (char *)image.data;
+}
+
+/* libdwfl (0.188) believes that whatever it is given in memory opens as ELF: so it is tried first. */
+static int open_image(struct text image, Elf **elf)
+{
+	int err = check_head((const unsigned char *)image.data, image.len);
+
+	if (err)
+		return err;
+	elf_version(EV_CURRENT);
+	*elf = elf_memory(image_data(image), image.len);
+	return *elf ? 0 : fail(ENOEXEC, "damaged ELF file: %s", elf_errmsg(-1));
+}
+
+static int check_fd(int fd)
+{
+	unsigned char head[ELF_HEAD];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+
+	return n < 0 ? fail_errno(errno, "read") : check_head(head, (size_t)n);
+}
+
 static int read_build_id(Elf *elf, char hex[ELFSYM_BUILD_ID_HEX])
 {
 	const void *id;
 	const char digits[] = "0123456789abcdef";
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return fail(ENOEXEC, "not an ELF file");
+	if (!elf)
+		return fail(ENOEXEC, "damaged ELF file: %s", elf_errmsg(-1));
 	ssize_t len = dwelf_elf_gnu_build_id(elf, &id);
 
 	if (len < 0)
@@ -81,21 +126,26 @@ static int read_build_id(Elf *elf, char hex[ELFSYM_BUILD_ID_HEX])
 
 int elfsym_build_id(int fd, char hex[ELFSYM_BUILD_ID_HEX])
 {
+	int err = check_fd(fd);
+
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-	int err = read_build_id(elf, hex);
 
+	err = read_build_id(elf, hex);
 	elf_end(elf);
 	return err;
 }
 
 int elfsym_build_id_of(struct text image, char hex[ELFSYM_BUILD_ID_HEX])
 {
-	elf_version(EV_CURRENT);
-	/* libelf only reads what it is given here, its parameter is older than const */
-	Elf *elf = elf_memory((char *)image.data, image.len);
-	int err = read_build_id(elf, hex);
+	Elf *elf;
+	int err = open_image(image, &elf);
 
+	if (err)
+		return err;
+	err = read_build_id(elf, hex);
 	elf_end(elf);
 	return err;
 }
@@ -114,13 +164,16 @@ static const Dwfl_Callbacks offline_callbacks = {
 	.section_address = dwfl_offline_section_address,
 };
 
-static int read_symbol(Dwfl_Module *module, uint64_t address, char *name, size_t size,
+static int read_symbol(Dwfl *dwfl, Dwfl_Module *module, uint64_t address, char *name, size_t size,
 		       uint64_t *offset)
 {
 	GElf_Addr bias = 0;
 	GElf_Off into;
 	GElf_Sym symbol;
 
+	if (!dwfl)
+		return fail(ENOMEM, "libdwfl: no memory");
+	dwfl_report_end(dwfl, NULL, NULL);
 	if (!module || !dwfl_module_getelf(module, &bias))
 		return fail(ENOEXEC, "not a readable ELF file: %s", dwfl_errmsg(-1));
 	const char *found = dwfl_module_addrinfo(module, address + bias, &into, &symbol, NULL, NULL,
@@ -135,24 +188,20 @@ static int read_symbol(Dwfl_Module *module, uint64_t address, char *name, size_t
 
 int elfsym_lookup(int fd, uint64_t address, char *name, size_t size, uint64_t *offset)
 {
-	Dwfl *dwfl = dwfl_begin(&offline_callbacks);
-	int own = dup(fd);     /* libdwfl closes the one it took */
+	int err = check_fd(fd);
 
-	if (!dwfl || own < 0) {
-		int err = own < 0 ? fail_errno(errno, "dup") : fail(ENOMEM, "libdwfl: no memory");
-
-		if (own >= 0)
-			close(own);
-		dwfl_end(dwfl);
+	if (err)
 		return err;
-	}
-	Dwfl_Module *module = dwfl_report_offline(dwfl, "", "", own);
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (own < 0)
+		return fail_errno(errno, "dup");
+	Dwfl *dwfl = dwfl_begin(&offline_callbacks);
+	Dwfl_Module *module = dwfl ? dwfl_report_offline(dwfl, "", "", own) : NULL;
 
 	if (!module)
-		close(own);
-	dwfl_report_end(dwfl, NULL, NULL);
-	int err = read_symbol(module, address, name, size, offset);
-
+		close(own);    /* else libdwfl closes it */
+	err = read_symbol(dwfl, module, address, name, size, offset);
 	dwfl_end(dwfl);
 	return err;
 }
@@ -160,32 +209,77 @@ int elfsym_lookup(int fd, uint64_t address, char *name, size_t size, uint64_t *o
 int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t size,
 		     uint64_t *offset)
 {
+	Elf *elf;
+	int err = open_image(image, &elf);
+
+	if (err)
+		return err;
+	elf_end(elf);
 	Dwfl *dwfl = dwfl_begin(&offline_callbacks);
-
-	if (!dwfl)
-		return fail(ENOMEM, "libdwfl: no memory");
-	Dwfl_Module *module = dwfl_report_offline_memory(dwfl, "", "", (char *)image.data, image.len);
-
-	dwfl_report_end(dwfl, NULL, NULL);
-	int err = read_symbol(module, address, name, size, offset);
-
+	Dwfl_Module *module =
+		dwfl ? dwfl_report_offline_memory(dwfl, "", "", image_data(image), image.len) : NULL;
+	err = read_symbol(dwfl, module, address, name, size, offset);
 	dwfl_end(dwfl);
 	return err;
 }
 
+/* What fits of a demangled name; the rest is dropped as it comes, however much there is. */
 struct cut_text {
-	char *at;
-	size_t room;           /* without the NUL */
+	char data[DEMANGLED_MAX];
+	size_t len;
 };
 
 static void add_cut(const char *piece, size_t len, void *opaque)
 {
 	struct cut_text *t = opaque;
+	size_t room = sizeof(t->data) - t->len;
 
-	if (len > t->room)
-		len = t->room;
-	memcpy(t->at, piece, len);
-	t->at += len;
-	t->room -= len;
-	*t->at = '\0';
+	if (len > room)
+		len = room;
+	if (!len)
+		return;        /* and piece may be NULL */
+	memcpy(t->data + t->len, piece, len);
+	t->len += len;
+}
+
+static bool demangle_d(const char *mangled, struct cut_text *t)
+{
+	char *text = dlang_demangle(mangled, DMGL_NO_OPTS);
+
+	if (!text)
+		return false;
+	add_cut(text, strlen(text), t);
+	free(text);
+	return true;
+}
+
+/* Rust first: its older names are C++ names with a hash at the end. */
+static bool demangle_any(const char *mangled, struct cut_text *t)
+{
+	if (mangled[0] != '_')
+		return false;
+	if (mangled[1] == 'D')
+		return demangle_d(mangled, t);
+	if (mangled[1] != 'Z' && mangled[1] != 'R')
+		return false;
+	if (rust_demangle_callback(mangled, DMGL_NO_OPTS, add_cut, t))
+		return true;
+	t->len = 0;            /* it may have got some way */
+	return mangled[1] == 'Z' &&
+	       cplus_demangle_v3_callback(mangled, DMGL_NO_OPTS, add_cut, t);
+}
+
+bool elfsym_demangle(const char *mangled, char *out, size_t size)
+{
+	struct cut_text t;
+
+	t.len = 0;
+	if (!size || strnlen(mangled, MANGLED_MAX) == MANGLED_MAX || !demangle_any(mangled, &t) ||
+	    !t.len)
+		return false;
+	if (t.len >= size)
+		t.len = size - 1;
+	memcpy(out, t.data, t.len);
+	out[t.len] = '\0';
+	return true;
 }

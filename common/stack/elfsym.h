@@ -30,8 +30,8 @@ int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t siz
 		     uint64_t *offset);
 
 /*
- * C++, Rust (v0 and legacy) and D names without parameters, as they stand in a folded stack; cut to
- * fit. False, and out is untouched, if the name is not mangled in any of these ways.
+ * C++, Rust (v0 and legacy) and D names without parameters, as they stand in a folded stack (D
+ * names keep theirs); cut to fit. False, and out is untouched, if the name is not mangled in any of these ways.
  */
 bool elfsym_demangle(const char *mangled, char *out, size_t size);
 

@@ -1,0 +1,368 @@
+/*
+ * Threads: two small files of each, read twice, and what moved between.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "applets/cpuwait/cpuwait.h"
+#include "common/base/mem.h"
+#include "common/base/scan.h"
+#include "common/kernel/source.h"
+
+/* Above this many threads the first look reads switch counts only of those most likely to be shown. */
+#define SWITCHES_AT_START_MAX 1000
+#define FILE_NAME_MAX 64
+
+static char *append_number(char *p, uint32_t n)
+{
+	char digits[10];
+	unsigned len = 0;
+
+	do
+		digits[len++] = (char)('0' + n % 10);
+	while (n /= 10);
+	while (len)
+		*p++ = digits[--len];
+	return p;
+}
+
+/* "TID/NAME" below a task folder; "TID/task/TID/NAME" below proc, where any thread can be named */
+static const char *thread_file(char to[FILE_NAME_MAX], uint32_t tid, bool is_below_proc, const char *name)
+{
+	char *p = append_number(to, tid);
+
+	if (is_below_proc) {
+		memcpy(p, "/task/", 6);
+		p = append_number(p + 6, tid);
+	}
+	*p++ = '/';
+	memcpy(p, name, strlen(name) + 1);
+	return to;
+}
+
+struct thread *threads_find(const struct threads *t, uint32_t tid)
+{
+	uintptr_t at = (uintptr_t)hash_find_number(&t->by_tid, tid);
+
+	return at ? &t->items[at - 1] : NULL;
+}
+
+static void fill_stat(struct thread *t, const struct task_stat *stat)
+{
+	t->comm_len = (uint8_t)(stat->comm.len < sizeof(t->comm) ? stat->comm.len : sizeof(t->comm) - 1);
+	memcpy(t->comm, stat->comm.data, t->comm_len);
+	t->state = stat->state;
+	t->start_ticks = stat->start_ticks;
+	t->utime_ticks = stat->utime_ticks;
+	t->stime_ticks = stat->stime_ticks;
+	t->is_kernel = stat->flags & TASK_FLAG_KTHREAD;
+	t->is_realtime = stat->rt_priority != 0 && stat->rt_priority != NA_U64;
+	t->nice = (int8_t)stat->nice;
+	t->cpu = (uint32_t)stat->cpu;
+}
+
+/* Remembers the first file of this look that made no sense, and why. */
+static void note_garbled(struct threads *now, const struct src_dir *dir, const char *name)
+{
+	if (!now->garbled++)
+		now->garbled_text = arena_printf(src_arena(), "/%s/%s: %s", dir->path, name, fail_text());
+}
+
+/* One thread's files; false if it is gone or can't be read. tgid 0: found out from status. */
+static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_proc, uint32_t tgid, uint32_t tid)
+{
+	char name[FILE_NAME_MAX];
+	struct thread t = { .tid = tid, .tgid = tgid, .group = -1, .run_ns = NA_U64, .raw_wait_ns = NA_U64,
+			    .runs = NA_U64, .voluntary = NA_U64, .involuntary = NA_U64, .is_selected = true };
+	struct task_schedstat schedstat;
+	struct task_stat stat;
+	struct text text;
+	int err = now->lacks_schedstat ? -ENOENT :
+		src_dir_read(dir, thread_file(name, tid, is_below_proc, "schedstat"), &text);
+	bool is_missing = err == -ENOENT;
+
+	if (err >= 0 && task_parse_schedstat(text, &schedstat) >= 0) {
+		t.run_ns = schedstat.run_ns;
+		t.raw_wait_ns = schedstat.wait_ns;
+		t.runs = schedstat.runs;
+		now->has_schedstat |= (schedstat.run_ns | schedstat.wait_ns) != 0;
+	} else if (err >= 0) {
+		note_garbled(now, dir, name);
+	}
+	err = src_dir_read(dir, thread_file(name, tid, is_below_proc, "stat"), &text);
+	if (err >= 0 && task_parse_stat(text, &stat) < 0) {
+		note_garbled(now, dir, name);
+		return false;
+	}
+	if (err < 0) {
+		now->unreadable += err != -ENOENT && err != -ESRCH;
+		return false;
+	}
+	now->lacks_schedstat |= is_missing;
+	fill_stat(&t, &stat);
+	now->items = mem_grow(now->items, &now->cap, now->count + 1, sizeof(*now->items));
+	now->items[now->count++] = t;
+	*hash_number(&now->by_tid, tid) = (void *)(uintptr_t)now->count;
+	return true;
+}
+
+static int add_process(struct threads *now, uint32_t pid)
+{
+	char path[FILE_NAME_MAX] = "proc/";
+	struct src_dir dir;
+	const uint32_t *tids;
+	size_t count;
+
+	memcpy(append_number(path + 5, pid), "/task", 6);
+	int err = src_dir_open(&dir, path);
+
+	if (err < 0)
+		return err;
+	err = src_dir_numbers(&dir, &tids, &count);
+	for (size_t i = 0; err >= 0 && i < count; i++)
+		add_thread(now, &dir, false, pid, tids[i]);
+	src_dir_close(&dir);
+	return err;
+}
+
+static int add_all(struct threads *now)
+{
+	struct src_dir proc;
+	const uint32_t *pids;
+	size_t count;
+	int err = src_dir_open(&proc, "proc");
+
+	if (err < 0)
+		return err;
+	err = src_dir_numbers(&proc, &pids, &count);
+	src_dir_close(&proc);
+	for (size_t i = 0; err >= 0 && i < count; i++) {
+		int gone = add_process(now, pids[i]);
+
+		now->unreadable += gone < 0 && gone != -ENOENT && gone != -ESRCH;
+	}
+	return err;
+}
+
+static uint32_t thread_tgid(uint32_t tid)
+{
+	struct task_status status;
+	struct text text;
+
+	if (src_readf(&text, "proc/%u/task/%u/status", tid, tid) < 0 || task_parse_status(text, &status) < 0 ||
+	    status.tgid == NA_U64)
+		return tid;
+	return (uint32_t)status.tgid;
+}
+
+static bool add_tid(struct threads *now, uint32_t tid)
+{
+	struct src_dir proc;
+
+	if (threads_find(now, tid))
+		return true;
+	if (src_dir_open(&proc, "proc") < 0)
+		return false;
+	bool is_there = add_thread(now, &proc, true, thread_tgid(tid), tid);
+
+	src_dir_close(&proc);
+	return is_there;
+}
+
+void threads_add(struct threads *now, uint32_t tid)
+{
+	if (!threads_find(now, tid) && add_tid(now, tid))
+		now->items[now->count - 1].is_selected = false;
+}
+
+static int add_group(struct threads *now, const char *path)
+{
+	for (size_t i = 0; i < now->group_tid_count; i++)
+		add_tid(now, now->group_tids[i]);
+	return now->group_tid_count ? 0 : fail(ENOENT, "no thread in control group %s", path);
+}
+
+static void select_by_name(struct threads *now, const struct selection *selection)
+{
+	for (size_t i = 0; i < now->count; i++) {
+		struct thread *t = &now->items[i];
+
+		t->comm[t->comm_len] = '\0';
+		t->is_selected = regexec(&selection->comm_pattern, t->comm, 0, NULL, 0) == 0;
+	}
+}
+
+/* Up to 5.13 a kernel that does not keep the numbers prints "0 0 0": that is unknown, not 0. */
+static void forget_schedstat(struct threads *now)
+{
+	for (size_t i = 0; i < now->count; i++)
+		now->items[i].run_ns = now->items[i].raw_wait_ns = now->items[i].runs = NA_U64;
+}
+
+int threads_collect(struct threads *now, const struct selection *selection)
+{
+	int err = 0;
+
+	now->count = now->unreadable = now->garbled = 0;
+	now->missing_pid = now->missing_tid = 0;
+	now->has_schedstat = now->lacks_schedstat = false;
+	hash_reset(&now->by_tid);
+	for (size_t i = 0; i < selection->pids.count; i++)
+		if (selection->pids.items[i] > UINT32_MAX || add_process(now, (uint32_t)selection->pids.items[i]) < 0)
+			now->missing_pid = selection->pids.items[i];
+	for (size_t i = 0; i < selection->tids.count; i++)
+		if (selection->tids.items[i] > UINT32_MAX || !add_tid(now, (uint32_t)selection->tids.items[i]))
+			now->missing_tid = selection->tids.items[i];
+	if (selection->cgroup)
+		err = add_group(now, selection->cgroup);
+	else if (!selection->pids.count && !selection->tids.count)
+		err = add_all(now);
+	if (selection->comm)
+		select_by_name(now, selection);
+	if (!now->has_schedstat)
+		forget_schedstat(now);
+	return err;
+}
+
+void threads_read_switches(struct thread *t)
+{
+	struct task_status status;
+	struct text text;
+
+	if (t->voluntary != NA_U64 ||
+	    src_readf(&text, "proc/%u/task/%u/status", t->tgid, t->tid) < 0 || task_parse_status(text, &status) < 0)
+		return;
+	t->voluntary = status.voluntary;
+	t->involuntary = status.involuntary;
+}
+
+static int by_total_wait(const void *a, const void *b)
+{
+	const struct thread *x = *(struct thread *const *)a, *y = *(struct thread *const *)b;
+
+	return (x->raw_wait_ns < y->raw_wait_ns) - (x->raw_wait_ns > y->raw_wait_ns);
+}
+
+/* Which threads need their switch counts at this look already, before it is known what will be shown. */
+static void read_switches_ahead(struct threads *now, bool is_first)
+{
+	bool all = !now->has_schedstat || (is_first && now->count <= SWITCHES_AT_START_MAX);
+
+	for (size_t i = 0; i < now->count; i++)
+		if (all || now->items[i].state == 'R')
+			threads_read_switches(&now->items[i]);
+	if (all || !is_first)
+		return;
+	struct thread **order = mem_alloc(now->count * sizeof(struct thread *));
+
+	for (size_t i = 0; i < now->count; i++)
+		order[i] = &now->items[i];
+	qsort(order, now->count, sizeof(struct thread *), by_total_wait);
+	for (size_t i = 0; i < SWITCHES_AT_START_MAX; i++)
+		threads_read_switches(order[i]);
+	free(order);
+}
+
+static bool was_runnable_throughout(const struct thread *t, const struct thread *b)
+{
+	if (t->state != 'R' || b->state != 'R')
+		return false;
+	if (t->voluntary != NA_U64 && t->voluntary == b->voluntary)
+		return true;
+	/* nothing moved at all; on nohz_full CPUs schedstat alone may stand still for a second */
+	return t->run_ns == b->run_ns && t->raw_wait_ns == b->raw_wait_ns && t->runs == b->runs &&
+	       t->utime_ticks == b->utime_ticks && t->stime_ticks == b->stime_ticks;
+}
+
+/*
+ * schedstat counts a wait when it ends. A thread that was runnable throughout waited whenever it did not
+ * run: that is counted now, remembered as credited, and taken off again when schedstat catches up.
+ */
+static void move_wait(struct thread *t, const struct thread *b, uint64_t interval_ns)
+{
+	t->ran_ns = delta_u64(t->run_ns, b->run_ns);
+	t->raw_waited_ns = delta_u64(t->raw_wait_ns, b->raw_wait_ns);
+	t->ran_times = delta_u64(t->runs, b->runs);
+	if (t->ran_ns == NA_U64 || t->raw_waited_ns == NA_U64)
+		return;
+	if (was_runnable_throughout(t, b) && t->ran_ns <= interval_ns) {
+		uint64_t known = b->credited_ns + interval_ns - t->ran_ns;
+
+		t->waited_ns = interval_ns - t->ran_ns;
+		t->credited_ns = known > t->raw_waited_ns ? known - t->raw_waited_ns : 0;
+		return;
+	}
+	uint64_t reported = b->credited_ns < t->raw_waited_ns ? b->credited_ns : t->raw_waited_ns;
+
+	t->waited_ns = t->raw_waited_ns - reported;
+	t->credited_ns = b->credited_ns - reported;
+}
+
+/* The time it ran is known to the ns, its split only in ticks: the ticks give the shares. */
+static void move_cpu_time(struct thread *t, const struct thread *b)
+{
+	uint64_t user = delta_u64(t->utime_ticks, b->utime_ticks), system = delta_u64(t->stime_ticks, b->stime_ticks);
+
+	if (user == NA_U64 || system == NA_U64)
+		return;
+	if (t->ran_ns == NA_U64) {
+		double tick_ns = 1e9 / (double)src_clock_ticks();
+
+		t->user_ns = (double)user * tick_ns;
+		t->system_ns = (double)system * tick_ns;
+		return;
+	}
+	if (user + system == 0) {
+		user = t->utime_ticks;
+		system = t->stime_ticks;
+	}
+	double share = user + system ? (double)user / (double)(user + system) : 1;
+
+	t->user_ns = (double)t->ran_ns * share;
+	t->system_ns = (double)t->ran_ns - t->user_ns;
+}
+
+void threads_move(struct threads *now, const struct threads *before, uint64_t interval_ns)
+{
+	bool is_first = !before->count;
+	unsigned same = 0;
+
+	read_switches_ahead(now, is_first);
+	now->started = 0;
+	for (size_t i = 0; i < now->count; i++) {
+		struct thread *t = &now->items[i];
+		const struct thread *b = threads_find(before, t->tid);
+
+		t->ran_ns = t->waited_ns = t->raw_waited_ns = t->ran_times = NA_U64;
+		t->throttled_low_ns = t->throttled_high_ns = NA_U64;
+		t->voluntary_before = t->involuntary_before = NA_U64;
+		t->user_ns = t->system_ns = NA_F64;
+		t->is_new = !b || b->start_ticks != t->start_ticks;
+		if (t->is_new) {
+			now->started++;
+			continue;
+		}
+		same++;
+		t->has_moved_cpu = t->cpu != b->cpu;
+		t->voluntary_before = b->voluntary;
+		t->involuntary_before = b->involuntary;
+		move_wait(t, b, interval_ns);
+		move_cpu_time(t, b);
+	}
+	now->exited = (unsigned)before->count - same;
+}
+
+bool thread_split_is_known(const struct thread *t, uint64_t interval_ns)
+{
+	return t->throttled_high_ns != NA_U64 && t->throttled_low_ns != NA_U64 &&
+	       t->throttled_high_ns - t->throttled_low_ns <= interval_ns / 10;
+}
+
+void threads_free(struct threads *t)
+{
+	free(t->items);
+	free(t->group_tids);
+	hash_free(&t->by_tid);
+	*t = (struct threads){ 0 };
+}

@@ -1,0 +1,163 @@
+/*
+ * The kernel's types, as far as our programs look into them. Offsets come from the running kernel's BTF
+ * when a program is loaded (CO-RE), so only names and nesting have to be right, not order or size.
+ * A field that was renamed has one accessor here that says in which version; NAME___VERSION is the
+ * same type as it was then (libbpf ignores what follows the three underscores).
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* kernel/sched/sched.h */
+struct rq {
+	__u64 clock;                   /* ns, sched_clock of this CPU; moves only while its lock is held */
+	__u64 clock_task;              /* the same without time in interrupts and time stolen */
+	__u64 clock_pelt;              /* the same, slowed down with the CPU's frequency and capacity */
+	unsigned long lost_idle_time;
+};
+
+struct cfs_rq {
+	struct rq *rq;                 /* CONFIG_FAIR_GROUP_SCHED */
+	int throttle_count;            /* CONFIG_CFS_BANDWIDTH: how many of it and its ancestors are out of quota */
+	__u64 throttled_clock_self;
+	__u64 throttled_clock_self_time;
+};
+
+struct cfs_rq___6_5 {
+	__u64 throttled_clock_pelt;
+	__u64 throttled_clock_pelt_time;
+};
+
+struct cfs_rq___5_18 {
+	__u64 throttled_clock_task;
+	__u64 throttled_clock_task_time;
+};
+
+struct task_group {
+	struct cfs_rq **cfs_rq;        /* by CPU */
+};
+
+/* include/linux/sched.h */
+struct sched_entity {
+	struct cfs_rq *cfs_rq;         /* CONFIG_FAIR_GROUP_SCHED: where it is, or would be, queued */
+};
+
+struct sched_entity___6_12 {
+	unsigned char sched_delayed;
+};
+
+struct sched_info {
+	unsigned long long last_arrival;       /* CONFIG_SCHED_INFO: rq clock when it last got a CPU */
+	unsigned long long last_queued;        /* since when it has been waiting for one; 0: it isn't */
+};
+
+/* include/linux/pid.h */
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];        /* by depth of the pid namespace, level + 1 of them */
+};
+
+struct task_struct {
+	int pid;
+	int prio;                      /* below 100: realtime or deadline, lent priority included */
+	int on_rq;
+	int on_cpu;                    /* CONFIG_SMP */
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct task_group *sched_task_group;   /* CONFIG_CGROUP_SCHED */
+	struct pid *thread_pid;
+	__u64 start_boottime;          /* real_start_time before 5.5, where none of our programs loads */
+};
+
+struct task_struct___6_12 {
+	struct sched_entity___6_12 se;
+};
+
+/* include/linux/bpf.h, kernel/bpf/task_iter.c */
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;      /* NULL behind the last one */
+};
+
+#pragma clang attribute pop
+
+/*
+ * On a run queue, running or waiting. 6.12 leaves a task that goes to sleep queued for a while and marks it
+ * sched_delayed. Read with the lock of its run queue held: then, unlike the state, nothing races.
+ */
+static __always_inline bool task_is_runnable(const struct task_struct *task)
+{
+	const struct task_struct___6_12 *later = (const void *)task;
+
+	if (bpf_core_field_exists(later->se.sched_delayed) && later->se.sched_delayed)
+		return false;
+	return task->on_rq != 0;
+}
+
+#define KERNEL_GET(by_copy, p, field) ((by_copy) ? BPF_CORE_READ(p, field) : (p)->field)
+
+/*
+ * For how long this run queue of one group on one CPU has been out of quota, its own or an ancestor's,
+ * up to `now` on its CPU's rq clock. Only differences mean anything, and only for a thread that was
+ * waiting in it all the time between.
+ *   6.6 and later: throttled_clock_self_time, on the rq clock. It starts when the first thread has to
+ *     wait for quota (6.18: is put aside on its way to user space), not when quota runs out.
+ *   5.19 to 6.5: throttled_clock_pelt_time, whose clock runs slow when the CPU does.
+ *   to 5.18: throttled_clock_task_time, whose clock leaves out interrupts and stolen time.
+ * by_copy: cfs_rq is only an address, not a pointer the verifier vouches for.
+ */
+static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 now, bool by_copy)
+{
+	struct cfs_rq___6_5 *earlier = (void *)cfs_rq;
+	struct cfs_rq___5_18 *earliest = (void *)cfs_rq;
+	__u64 total, since;
+
+	if (bpf_core_field_exists(cfs_rq->throttled_clock_self_time)) {
+		total = KERNEL_GET(by_copy, cfs_rq, throttled_clock_self_time);
+		since = KERNEL_GET(by_copy, cfs_rq, throttled_clock_self);
+		return since && now > since ? total + (now - since) : total;
+	}
+	struct rq *rq = KERNEL_GET(by_copy, cfs_rq, rq);
+
+	/* from the rq clock to the slower one: right for now == rq->clock, near enough soon after it */
+	now -= KERNEL_GET(by_copy, rq, clock);
+	if (bpf_core_field_exists(earlier->throttled_clock_pelt_time)) {
+		now += KERNEL_GET(by_copy, rq, clock_pelt) - KERNEL_GET(by_copy, rq, lost_idle_time);
+		total = KERNEL_GET(by_copy, earlier, throttled_clock_pelt_time);
+		since = KERNEL_GET(by_copy, earlier, throttled_clock_pelt);
+	} else {
+		now += KERNEL_GET(by_copy, rq, clock_task);
+		total = KERNEL_GET(by_copy, earliest, throttled_clock_task_time);
+		since = KERNEL_GET(by_copy, earliest, throttled_clock_task);
+	}
+	if (KERNEL_GET(by_copy, cfs_rq, throttle_count) && now > since)
+		total += now - since;
+	return total;
+}
+
+/* The fair scheduler has it: neither realtime nor deadline, which no CFS quota holds back. */
+static __always_inline bool task_is_fair(const struct task_struct *task)
+{
+	return task->prio >= 100;
+}
+
+#endif

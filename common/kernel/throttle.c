@@ -1,0 +1,282 @@
+#include "common/kernel/throttle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/base/fail.h"
+#include "common/base/mem.h"
+#include "common/base/scan.h"
+#include "common/kernel/bpf.h"
+#include "common/kernel/source.h"
+#include "throttle.skel.h"
+
+#define ROWS_PER_READ 512
+#define LINE_LEAST 10                  /* bytes: five numbers of one digit */
+
+static struct throttle_bpf *program;
+static struct throttle_counts counts;
+
+/* ---- reading rows out of the kernel ---- */
+
+/* A file whose reading runs the iterator: kernel/bpf/bpf_iter.c. */
+static int open_iterator(void)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)bpf_link__fd(program->links.each_task);
+	return (int)syscall(SYS_bpf, BPF_ITER_CREATE, &attr, sizeof(attr));
+}
+
+static void add_row(struct buf *to, const struct throttle_row *r)
+{
+	buf_printf(to, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r->tid,
+		   (uint64_t)r->start_ns, (uint64_t)r->wait_ns, (uint64_t)r->throttled_ns,
+		   (uint64_t)r->unsure_ns);
+}
+
+static int run_pass(enum throttle_pass pass, struct buf *to)
+{
+	struct throttle_row rows[ROWS_PER_READ];
+
+	program->bss->pass = pass;
+	int fd = open_iterator();
+
+	if (fd < 0)
+		return fail_errno(errno, "bpf(BPF_ITER_CREATE)");
+	for (;;) {
+		ssize_t n = read(fd, rows, sizeof(rows));
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;      /* EAGAIN: a million threads without a row; it goes on from there */
+		if (n <= 0 || n % (ssize_t)sizeof(*rows)) {
+			int err = n < 0 ? errno : n ? EIO : 0;
+
+			close(fd);
+			return err ? fail_errno(err, "reading the BPF task iterator") : 0;
+		}
+		for (size_t i = 0; to && i < (size_t)n / sizeof(*rows); i++)
+			add_row(to, &rows[i]);
+	}
+}
+
+static int fetch(void *arg, struct buf *reply)
+{
+	(void)arg;
+	if (!program)
+		return fail(ENOENT, "bpf throttle: not open");
+	int err = run_pass(THROTTLE_ROWS, reply);
+
+	if (err)
+		return err;
+	const struct throttle_counts *c = &program->bss->counts;
+
+	buf_printf(reply, "counts %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		   (uint64_t)c->migrated, (uint64_t)c->regrouped, (uint64_t)c->repaired,
+		   (uint64_t)c->dropped, (uint64_t)c->unseen);
+	return 0;
+}
+
+static bool scan_numbers(struct text line, uint64_t *to, size_t n)
+{
+	struct scan s = scan_of(line);
+
+	for (size_t i = 0; i < n; i++)
+		if (!scan_u64(&s, &to[i]))
+			return false;
+	return !scan_rest(&s).len;
+}
+
+/* Replayed bytes come from a person's disk: they may hold anything. */
+static int parse_reply(struct text reply, struct throttle_row *rows, size_t *count,
+		       struct throttle_counts *c)
+{
+	struct scan s = scan_of(reply), of_line;
+	struct text line;
+	uint64_t v[5];
+
+	*count = 0;
+	while (scan_line(&s, &line)) {
+		of_line = scan_of(line);
+		if (scan_literal(&of_line, "counts")) {
+			if (!scan_numbers(scan_rest(&of_line), v, 5))
+				break;
+			*c = (struct throttle_counts){ v[0], v[1], v[2], v[3], v[4] };
+			return 0;
+		}
+		if (!scan_numbers(line, v, 5) || v[0] > UINT32_MAX)
+			break;
+		rows[(*count)++] = (struct throttle_row){
+			.tid = (uint32_t)v[0], .start_ns = v[1], .wait_ns = v[2], .throttled_ns = v[3],
+			.unsure_ns = v[4],
+		};
+	}
+	return fail(EINVAL, "bpf throttle: row %zu is garbled or its end is missing", *count + 1);
+}
+
+int throttle_read(const struct throttle_row **rows, size_t *count)
+{
+	struct throttle_counts c;
+	struct text reply;
+	size_t n;
+	int err = src_call("bpf throttle", fetch, NULL, &reply);
+
+	if (err)
+		return err;
+	struct throttle_row *r = arena_alloc(src_arena(), (reply.len / LINE_LEAST + 1) * sizeof(*r));
+
+	err = parse_reply(reply, r, &n, &c);
+	if (err)
+		return err;
+	counts = c;
+	*rows = r;
+	*count = n;
+	return 0;
+}
+
+const struct throttle_counts *throttle_counts(void)
+{
+	return &counts;
+}
+
+/* ---- opening ---- */
+
+static bool has_capability(unsigned cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) &&
+		(data[cap / 32].effective & 1u << cap % 32);
+}
+
+static bool is_older_than(unsigned major, unsigned minor)
+{
+	const char *release = src_uname()->release;
+	struct scan s = scan_of(text_of(release ? release : ""));
+	uint64_t a, b;
+
+	return scan_u64(&s, &a) && scan_literal(&s, ".") && scan_u64(&s, &b) &&
+		(a < major || (a == major && b < minor));
+}
+
+/* The load was refused: find out why, for the person who has to unlock it. */
+static int explain_refusal(int err)
+{
+	if (!has_capability(CAP_SYS_ADMIN) &&
+	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
+		return fail(err, "bpf() refused: needs root, or CAP_BPF and CAP_PERFMON");
+	return bpf_fail(err, "bpf() refused in spite of the capabilities: a user namespace, seccomp or a "
+			"security module");
+}
+
+static int explain_load(int err)
+{
+	if (err == EPERM || err == EACCES)
+		return explain_refusal(err);
+	if (err == ENOSYS)
+		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
+	if (is_older_than(5, 12))
+		return fail(EINVAL, "needs task local storage in tracing programs: Linux 5.12, this is %s",
+			    src_uname()->release);
+	bpf_fail(err, "loading the BPF programs");
+	char *text = mem_strdup(fail_text());
+
+	if (!bpf_probe_btf())          /* else its reason is the reason */
+		fail(err, "%s", text);
+	free(text);
+	return -err;
+}
+
+static int load(bool may_copy)
+{
+	bpf_quiet();
+	program = throttle_bpf__open();
+	if (!program)
+		return errno;
+	program->rodata->may_copy = may_copy;
+	return -throttle_bpf__load(program);
+}
+
+static int find_missing(void)
+{
+	uint32_t missing = program->bss->missing;
+
+	if (missing & THROTTLE_NO_GROUPS)
+		return fail(EINVAL, "this kernel has no CPU groups (CONFIG_FAIR_GROUP_SCHED)");
+	if (missing & THROTTLE_NO_BANDWIDTH)
+		return fail(EINVAL, "this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
+	if (missing & THROTTLE_NO_SMP)
+		return fail(EINVAL, "this kernel is for a single CPU (no CONFIG_SMP)");
+	if (program->bss->level && !program->rodata->may_copy)
+		return fail(EPERM, "lockdown=confidentiality hides which thread is which in a pid namespace");
+	return 0;
+}
+
+/*
+ * Being switched in, after the programs know whom to look at, sets the clock that waits still pending are
+ * measured with. A sleep does it; the event may be lost once, not ten times.
+ */
+static void set_clock(void)
+{
+	static const struct timespec nap = { .tv_nsec = 20000 };
+
+	for (int i = 0; i < 10 && !*(volatile __u64 *)&program->bss->ahead_ns; i++)
+		nanosleep(&nap, NULL);
+}
+
+static int start(void)
+{
+	int err = -throttle_bpf__attach(program);
+
+	if (err)
+		return bpf_fail(err, "attaching the BPF programs");
+	err = run_pass(THROTTLE_LEARN, NULL);
+	if (!err)
+		err = find_missing();
+	if (err)
+		return err;
+	set_clock();
+	err = run_pass(THROTTLE_START, NULL);
+	/* in a pid namespace others have threads, too, that were not looked at */
+	program->bss->is_started = !program->bss->level;
+	return err;
+}
+
+int throttle_open(void)
+{
+	if (!src_is_live() || program)
+		return 0;
+	memset(&counts, 0, sizeof(counts));
+	int err = load(true);
+
+	if (err == ENOTSUP && !program)
+		return fail(ENOTSUP, "built without BPF");
+	if (err && program && err != EPERM && err != ENOSYS) {
+		throttle_close();      /* lockdown=confidentiality forbids copying, not looking */
+		err = load(false);
+	}
+	if (err) {
+		err = explain_load(err);
+		throttle_close();
+		return err;
+	}
+	err = start();
+	if (err)
+		throttle_close();
+	return err;
+}
+
+void throttle_close(void)
+{
+	throttle_bpf__destroy(program);
+	program = NULL;
+}

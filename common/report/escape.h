@@ -1,0 +1,38 @@
+/*
+ * Names come from strangers: a thread's comm or a cgroup may hold any byte. What each output format
+ * makes of them, and how wide the result is on a terminal.
+ */
+#ifndef REPORT_ESCAPE_H
+#define REPORT_ESCAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+
+/*
+ * Length of the valid UTF-8 sequence at s (1 to 4) and its code point; 0 if the bytes are not one
+ * (overlong forms, surrogates and what lies above U+10FFFF are not).
+ */
+size_t utf8_decode(const char *s, size_t len, uint32_t *code);
+
+/* Control bytes, C1, text direction and invisible characters, and invalid bytes as \xNN; the rest as is. */
+void escape_people(struct buf *to, struct text name);
+
+/* \t \n \r \\ and other control bytes as \xNN; `also` (0: none) as \xNN too. Other bytes as they are. */
+void escape_tsv(struct buf *to, struct text name, char also);
+
+/* A quoted JSON string; what is invalid becomes U+FFFD, what people would not see \uNNNN. */
+void escape_json(struct buf *to, struct text name);
+
+/* The inside of an OpenMetrics label value; control bytes read \xNN there too. */
+void escape_label(struct buf *to, struct text name);
+
+/* Cells a text takes on a terminal: 2 for wide characters, 0 for combining ones. For escaped text. */
+size_t escape_width(struct text t);
+
+/* Bytes of the longest start of t that is at most `width` cells wide, and of the longest end. */
+size_t escape_head(struct text t, size_t width);
+size_t escape_tail(struct text t, size_t width);
+
+#endif

@@ -1,0 +1,28 @@
+/* An ELF file of anybody's making: its build id, a symbol, and a demangled name out of the same bytes. */
+#include "common/stack/elfsym.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct text image = { (const char *)data, size };
+	char hex[ELFSYM_BUILD_ID_HEX], name[256], readable[256];
+	uint64_t offset, address = 0;
+
+	elfsym_build_id_of(image, hex);
+	if (size >= 8)
+		memcpy(&address, data + size - 8, 8);
+	for (unsigned i = 0; i < 3; i++, address = address / 2 & 0xffff)
+		elfsym_lookup_of(image, address, name, sizeof(name), &offset);
+
+	size_t len = size < sizeof(name) ? size : sizeof(name) - 1;
+
+	memcpy(name, data, len);
+	name[len] = '\0';
+	elfsym_demangle(name, readable, sizeof(readable));
+	return 0;
+}
