@@ -113,7 +113,7 @@ $(O)/perfbox.debug: $(OBJECTS) $(O)/gen/objects
 	$(Q)$(CC) $(obj.LINK) -o $@ $(OBJECTS) $(obj.LIBS)
 
 $(O)/perfbox: $(O)/perfbox.debug
-	$(call say,STRIP,$@)
+	$(call say,$(if $(SAN),LINK,STRIP),$@)
 	$(Q)$(if $(SAN),ln -f $< $@,$(STRIP) -o $@ $<)
 
 # What the program knows of itself. No dates: they would change the bytes.

@@ -9,6 +9,11 @@
 #include "common/report/out.h"
 #include "common/report/table.h"
 
+enum {
+	LOOK_LAST = 1,                 /* it has what it waited for: no more frames */
+	LOOK_SILENT = 2,               /* nothing of this frame is worth printing */
+};
+
 struct mode {
 	const char *option;                /* NULL: the default mode; else "--probe" */
 	const char *operands;              /* "[interval [count]]"; shown by --help */
@@ -23,7 +28,7 @@ struct mode {
 	/* Checks operands and opens what it needs. 0, or -errno with fail text (-EINVAL: status 2, else 3). */
 	int (*start)(int argc, char **argv);
 	/* One frame: the first call is the baseline and prints nothing (unless src_frame()->is_only).
-	 * 0; 1: it has what it waited for, this is the last frame; -errno ends the run. */
+	 * 0 or LOOK_ bits; -errno ends the run. */
 	int (*look)(struct out *out);
 	/* Or it owns its time: returns 0 or -errno. */
 	int (*run)(struct out *out);

@@ -193,8 +193,6 @@ static __always_inline void end_wait(struct task_struct *task)
 		return;
 	__u64 now = task->se.cfs_rq->rq->clock;
 
-	if ((__u32)task->pid == reader)
-		ahead_ns = now - bpf_ktime_get_ns();
 	write_begin(book);
 	if (book->since_ns)
 		settle(book, task, now, now);
@@ -213,6 +211,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		begin_wait(prev, true);
 	if (next->pid)
 		end_wait(next);
+	if ((__u32)next->pid == reader)
+		ahead_ns = next->se.cfs_rq->rq->clock - bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -310,17 +310,17 @@ static __always_inline struct book *open_book(struct task_struct *task)
 
 static __always_inline __u32 tid_of(struct task_struct *task)
 {
+	int nr = task->pid;
 	struct pid *pid;
-	int nr = 0;
 
-	if (!level || !may_copy)
-		return task->pid;
-	/* numbers[] has grown from an array of one to one of unknown size (6.5): count from its start */
-	bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
-	const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);
+	if (level && may_copy) {
+		/* numbers[] was an array of one until 6.5, then of unknown size: count from its start */
+		bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
+		const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);
 
-	bpf_probe_read_kernel(&nr, sizeof(nr), numbers + level * bpf_core_type_size(struct upid));
-	return nr;
+		bpf_probe_read_kernel(&nr, sizeof(nr), numbers + level * bpf_core_type_size(struct upid));
+	}
+	return (__u32)nr;
 }
 
 static __always_inline void fill_row(struct throttle_row *row, const struct book *book,

@@ -179,7 +179,7 @@ static void wait_until(uint64_t due_ns)
 		;
 }
 
-/* One look, printed unless it is the baseline. 1: the mode has what it waited for. */
+/* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits or -errno. */
 static int one_frame(const struct mode *mode, struct out *out, bool is_baseline)
 {
 	const struct frame *frame = src_frame();
@@ -188,16 +188,17 @@ static int one_frame(const struct mode *mode, struct out *out, bool is_baseline)
 	out_frame_begin(out, frame->realtime_ns);
 	if (src_is_saving())
 		load_read(&load);
-	int err = mode->look(out);
-	bool is_done = err > 0;
+	int looked = mode->look(out), err = 0;
 
-	if (err >= 0 && (!is_baseline || frame->is_only))
+	if (looked >= 0 && !(looked & LOOK_SILENT) && (!is_baseline || frame->is_only))
 		err = out_frame_end(out);
 	int saved = src_frame_end();
 
-	if (err >= 0 && saved < 0)
-		err = saved;
-	return err < 0 ? err : is_done;
+	if (looked < 0)
+		return looked;
+	if (err < 0)
+		return err;
+	return saved < 0 ? saved : looked;
 }
 
 static int look_frames(const struct applet *applet, const struct mode *mode, struct out *out)
@@ -221,7 +222,7 @@ static int look_frames(const struct applet *applet, const struct mode *mode, str
 		if (err < 0)
 			return err;
 		reports += !is_first;
-		if (err > 0 || is_last || reports >= shared.count)
+		if ((err & LOOK_LAST) || is_last || reports >= shared.count)
 			return 0;
 		is_first = false;
 		if (!src_is_live())

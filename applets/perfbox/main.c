@@ -78,8 +78,8 @@ static int print_version(void)
 {
 	printf("perfbox %s (commit %s)\n", PERFBOX_VERSION, PERFBOX_COMMIT);
 	printf("%s, elfutils %s, %s\n", bpf_library_version(), elfsym_library_version(), capture_library_version());
-	printf("zlib %s, xz %s, bzip2 %s, zstd %s\n", PERFBOX_ZLIB_VERSION, PERFBOX_XZ_VERSION,
-	       PERFBOX_BZIP2_VERSION, PERFBOX_ZSTD_VERSION);
+	printf("zlib %s, xz %s, bzip2 %s, zstd %s\n", LIBZ_VERSION, LIBLZMA_VERSION,
+	       LIBBZ2_VERSION, LIBZSTD_VERSION);
 	return 0;
 }
 

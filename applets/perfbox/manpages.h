@@ -1,4 +1,4 @@
-/* The man pages inside the program: man/NAME.8 as it is, sorted by name. Written by the Makefile. */
+/* The man pages inside the program: man/NAME.8 as it is, sorted by name. Made by the Makefile. */
 #ifndef APPLETS_PERFBOX_MANPAGES_H
 #define APPLETS_PERFBOX_MANPAGES_H
 

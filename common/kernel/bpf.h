@@ -7,8 +7,8 @@ const char *bpf_library_version(void);
 /*
  * libbpf explains itself on stderr; from now on its last warning is kept instead, for fail texts.
  * Called before anything of libbpf is used, skeletons too; calling again forgets what was kept.
- * Kernels before 5.11 charge BPF memory to RLIMIT_MEMLOCK: libbpf tries to raise it for this process
- * and carries on if it may not.
+ * Kernels before 5.11 charge BPF memory to RLIMIT_MEMLOCK: libbpf tries to raise it for this
+ * process and carries on if it may not.
  */
 void bpf_quiet(void);
 const char *bpf_last_line(void);                   /* without newline; "" if nothing was said */
@@ -17,8 +17,9 @@ const char *bpf_last_line(void);                   /* without newline; "" if not
 int bpf_fail(int err, const char *what);
 
 /*
- * May we load a program of the kind tracing needs? Loads a tracepoint program of two instructions and
- * closes it again: 0, or -errno with fail text (-EPERM, -ENOSYS, -EINVAL without CONFIG_BPF_EVENTS).
+ * May we load a program of the kind tracing needs? Loads a tracepoint program of two instructions
+ * and closes it again: 0, or -errno with fail text (-EPERM; -ENOSYS without CONFIG_BPF_SYSCALL;
+ * -EINVAL without CONFIG_BPF_EVENTS).
  */
 int bpf_probe_load(void);
 

@@ -16,8 +16,8 @@
 
 /*
  * libpcap's filter compiler calls the functions below. Those of glibc load name service modules at
- * run time, which a static program can't do safely; ours know numbers only. They stand for the whole
- * program: nothing in it looks up names.
+ * run time, which a static program can't do safely; ours know numbers only. They stand for the
+ * whole program: nothing in it looks up names.
  */
 
 struct numeric_address {
@@ -56,7 +56,8 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
 	a->info.ai_socktype = hints ? hints->ai_socktype : 0;
 	a->info.ai_protocol = hints ? hints->ai_protocol : 0;
 	a->info.ai_addr = &a->address.any;
-	if (family != AF_INET6 && (!node || inet_pton(AF_INET, node, &a->address.in4.sin_addr) == 1)) {
+	if (family != AF_INET6 &&
+	    (!node || inet_pton(AF_INET, node, &a->address.in4.sin_addr) == 1)) {
 		a->address.in4.sin_family = AF_INET;
 		a->address.in4.sin_port = port;
 		a->info.ai_addrlen = sizeof(a->address.in4);
@@ -122,7 +123,8 @@ int ether_hostton(const char *name, struct ether_addr *address)
 
 /*
  * libpcap.a lists these kinds of device for pcap_create() and pcap_findalldevs(); the libraries
- * behind them (libdbus, libibverbs) have no place here. Declared in its pcap-dbus.h, pcap-rdmasniff.h.
+ * behind them (libdbus, libibverbs) have no place here. Declared in libpcap's pcap-dbus.h and
+ * pcap-rdmasniff.h.
  */
 struct pcap_if_list;
 pcap_t *dbus_create(const char *device, char *error, int *is_ours);
@@ -181,7 +183,8 @@ int capture_check_filter(const char *expression, unsigned *instructions)
 		return fail(ENOMEM, "libpcap: no memory for a filter");
 	if (pcap_compile(dead, &program, expression, 1, PCAP_NETMASK_UNKNOWN) < 0) {
 		const char *error = pcap_geterr(dead);
-		int err = fail(EINVAL, "%s%s in filter \"%s\"", error, filter_hint(error), expression);
+		int err = fail(EINVAL, "%s%s in filter \"%s\"", error, filter_hint(error),
+			       expression);
 
 		pcap_close(dead);
 		return err;

@@ -115,14 +115,14 @@ static bool is_group(const char *folder, const char *name)
 	return err >= 0;
 }
 
-/* Most groups are leaves, and reading one line is a tenth of listing their eighty files. Linux 4.14. */
-static bool is_leaf(const struct cgroup_hierarchy *h, const char *folder)
+/* How many groups there are below one; NA_U64 where the kernel does not say (v1, before 4.14). */
+static uint64_t count_below(const struct cgroup_hierarchy *h, const char *folder)
 {
 	struct text t;
 	uint64_t below;
 
 	return h->version == 2 && src_readf(&t, "%s/cgroup.stat", folder) >= 0 &&
-		scan_key_u64(t, "nr_descendants", &below) && !below;
+		scan_key_u64(t, "nr_descendants", &below) ? below : NA_U64;
 }
 
 static void keep_error(struct walk *w, int err)
@@ -134,29 +134,57 @@ static void keep_error(struct walk *w, int err)
 	w->first_text = arena_strdup(src_arena(), fail_text());
 }
 
-static void visit(struct walk *w, const char *path, const char *folder, unsigned depth, long parent)
+struct child {
+	const char *name, *folder;
+};
+
+/* The groups among what a folder holds; *children lives until the frame's end. */
+static size_t list_children(struct walk *w, const char *folder, struct child **children)
 {
 	struct src_names names;
-	long self = w->count++;
-
-	w->each(path, folder, depth, parent, w->arg);
-	if (depth >= DEPTH_MAX || is_leaf(w->h, folder))
-		return;
+	size_t count = 0;
 	int err = src_list(folder, &names);
 
 	if (err < 0) {
 		keep_error(w, err);
-		return;
+		return 0;
 	}
-	for (size_t i = 0; i < names.count; i++) {
-		if (is_known_file(names.items[i]))
-			continue;
-		const char *below = join(src_arena(), folder, names.items[i]);
+	struct child *list = arena_alloc(src_arena(), names.count * sizeof(*list));
 
-		if (is_group(below, names.items[i]))
-			visit(w, cgroup_path(src_arena(), &(struct cgroup_hierarchy){ .root = path }, names.items[i]),
-			      below, depth + 1, self);
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = names.items[i];
+
+		if (is_known_file(name))
+			continue;
+		const char *below = join(src_arena(), folder, name);
+
+		if (is_group(below, name))
+			list[count++] = (struct child){ name, below };
 	}
+	*children = list;
+	return count;
+}
+
+/*
+ * Listing a group's eighty files costs more than all that is read of it, and most groups are leaves. Where
+ * the kernel counts what is below: as many groups as children, and no child has any.
+ */
+static void visit(struct walk *w, const char *path, const char *folder, unsigned depth, long parent,
+		  bool is_leaf)
+{
+	const struct cgroup_hierarchy here = { .root = path };
+	struct child *children;
+	long self = w->count++;
+
+	w->each(path, folder, depth, parent, w->arg);
+	if (is_leaf || depth >= DEPTH_MAX)
+		return;
+	uint64_t below = count_below(w->h, folder);
+	size_t count = below ? list_children(w, folder, &children) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		visit(w, cgroup_path(src_arena(), &here, children[i].name), children[i].folder, depth + 1,
+		      self, below == count);
 }
 
 int cgroup_walk(const struct cgroup_hierarchy *h,
@@ -171,7 +199,7 @@ int cgroup_walk(const struct cgroup_hierarchy *h,
 
 	if (err < 0)
 		return err;
-	visit(&w, h->root, h->mount, 0, -1);
+	visit(&w, h->root, h->mount, 0, -1, false);
 	return w.first_error ? fail(-w.first_error, "%s", w.first_text) : 0;
 }
 

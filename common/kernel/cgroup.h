@@ -52,9 +52,9 @@ int cgroup_walk(const struct cgroup_hierarchy *h,
 
 /* The cpu controller of one group. What a file or line does not say is NA_U64. */
 struct cgroup_cpu {
-	uint64_t quota_ns, period_ns;          /* quota NA_U64: none ("max", -1); see has_quota_file */
+	uint64_t quota_ns, period_ns;          /* quota NA_U64: none ("max", -1); see has_quota_file. v1: no period either */
 	bool has_quota_file;                   /* false at the root, or when the controller is off here */
-	uint64_t burst_ns;                     /* cpu.max.burst, cpu.cfs_burst_us */
+	uint64_t burst_ns;                     /* cpu.max.burst, cpu.cfs_burst_us; NA without a quota, Linux 5.14 */
 	uint64_t periods, throttled_periods, throttled_ns;     /* summed over CPUs; this group's own quota only */
 	uint64_t local_throttled_ns;           /* cpu.stat.local: its own and its ancestors'; NA before 6.6 */
 	uint64_t bursts, burst_used_ns;
@@ -63,6 +63,9 @@ struct cgroup_cpu {
 };
 /* -errno only if nothing at all could be read (the group vanished: -ENOENT or -ENODEV). */
 int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu);
+/* The same from cpu.stat and the quota alone, at half the price: burst, local throttling, pressure and v1's usage
+ * stay unknown. */
+int cgroup_read_quota(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu);
 int cgroup_parse_cpu_stat(struct text t, struct cgroup_cpu *cpu);      /* v1 and v2 by key */
 int cgroup_parse_cpu_local(struct text t, struct cgroup_cpu *cpu);     /* cpu.stat.local, v1 and v2 */
 int cgroup_parse_cpu_max(struct text t, struct cgroup_cpu *cpu);       /* v2 "max 100000", "10000 100000", "50000" */

@@ -117,6 +117,9 @@ static uint64_t read_usec(struct src_dir *dir, const char *name)
 	return scan_u64(&s, &usec) ? times(usec, NS_PER_USEC) : NA_U64;
 }
 
+/* Each file costs as much as all the rest of a look at a group, so none is read that can say nothing. */
+enum depth { QUOTA_ONLY, ALL };
+
 static void read_local(struct src_dir *dir, struct cgroup_cpu *cpu)
 {
 	struct text t;
@@ -126,39 +129,44 @@ static void read_local(struct src_dir *dir, struct cgroup_cpu *cpu)
 		cgroup_parse_cpu_local(t, cpu);
 }
 
-static int read_v2(struct src_dir *dir, struct cgroup_cpu *cpu)
+static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu)
 {
 	struct text t;
 	int err = src_dir_read(dir, "cpu.stat", &t);
 	bool has_any = err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0;
 
-	if (src_dir_read(dir, "cpu.max", &t) >= 0 && cgroup_parse_cpu_max(t, cpu) == 0) {
+	if (src_dir_read(dir, "cpu.max", &t) >= 0 && cgroup_parse_cpu_max(t, cpu) == 0)
 		has_any = true;
-		cpu->burst_ns = read_usec(dir, "cpu.max.burst");
+	if (depth == ALL && cpu->has_quota_file)
 		read_local(dir, cpu);
-	}
-	if (src_dir_read(dir, "cpu.pressure", &t) >= 0 && psi_parse(t, &cpu->pressure) == 0)
+	if (depth == ALL && cpu->quota_ns != NA_U64)
+		cpu->burst_ns = read_usec(dir, "cpu.max.burst");
+	if (depth == ALL && src_dir_read(dir, "cpu.pressure", &t) >= 0 && psi_parse(t, &cpu->pressure) == 0)
 		has_any = true;
 	return has_any ? 0 : err < 0 ? err : -EINVAL;
 }
 
-static int read_v1(struct src_dir *dir, struct cgroup_cpu *cpu)
+static int read_v1(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu)
 {
 	struct text t;
 	int err = src_dir_read(dir, "cpu.stat", &t);
 	bool has_any = err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0;
 
-	if (src_dir_read(dir, "cpu.cfs_quota_us", &t) >= 0) {
+	cpu->has_quota_file = src_dir_read(dir, "cpu.cfs_quota_us", &t) >= 0;
+	if (cpu->has_quota_file) {
 		struct scan s = scan_of(t);
 		uint64_t usec;
 
+		has_any = true;
 		/* -1: none */
 		cpu->quota_ns = scan_u64(&s, &usec) ? times(usec, NS_PER_USEC) : NA_U64;
-		cpu->period_ns = read_usec(dir, "cpu.cfs_period_us");
-		cpu->burst_ns = read_usec(dir, "cpu.cfs_burst_us");
-		cpu->has_quota_file = has_any = true;
-		read_local(dir, cpu);
 	}
+	if (cpu->quota_ns != NA_U64)
+		cpu->period_ns = read_usec(dir, "cpu.cfs_period_us");
+	if (depth == ALL && cpu->quota_ns != NA_U64)
+		cpu->burst_ns = read_usec(dir, "cpu.cfs_burst_us");
+	if (depth == ALL && cpu->has_quota_file)
+		read_local(dir, cpu);
 	return has_any ? 0 : err < 0 ? err : -EINVAL;
 }
 
@@ -188,7 +196,8 @@ static uint64_t read_usage(const char *folder)
 	return scan_u64(&s, &ns) ? ns : NA_U64;
 }
 
-int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu)
+static int read_cpu(const struct cgroup_layout *layout, const char *folder, enum depth depth,
+		    struct cgroup_cpu *cpu)
 {
 	struct cgroup_cpu new = {
 		.quota_ns = NA_U64, .period_ns = NA_U64, .burst_ns = NA_U64, .periods = NA_U64,
@@ -196,14 +205,18 @@ int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, stru
 		.bursts = NA_U64, .burst_used_ns = NA_U64, .usage_ns = NA_U64,
 		.pressure = { NA_U64, NA_U64 },
 	};
+	static struct buf reused;              /* thousands of folders: one buffer for all */
 	struct src_dir dir = { 0 };
 	int err = src_dir_open(&dir, folder);
 
 	if (err < 0)
 		return err;
-	err = layout->cpu.version == 2 ? read_v2(&dir, &new) : read_v1(&dir, &new);
+	dir.buf = reused;
+	err = layout->cpu.version == 2 ? read_v2(&dir, depth, &new) : read_v1(&dir, depth, &new);
+	reused = dir.buf;
+	dir.buf = (struct buf){ 0 };
 	src_dir_close(&dir);
-	if (layout->cpu.version == 1) {
+	if (layout->cpu.version == 1 && depth == ALL) {
 		new.usage_ns = read_usage(usage_folder(layout, folder));
 		if (new.usage_ns != NA_U64)
 			err = 0;
@@ -212,6 +225,16 @@ int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, stru
 		return err;
 	*cpu = new;
 	return 0;
+}
+
+int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu)
+{
+	return read_cpu(layout, folder, ALL, cpu);
+}
+
+int cgroup_read_quota(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu)
+{
+	return read_cpu(layout, folder, QUOTA_ONLY, cpu);
 }
 
 int cgroup_parse_percpu(struct arena *arena, struct text t, const uint64_t **ns, unsigned *count)

@@ -471,13 +471,14 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 
 	if (is_live() && !src_is_saving() && is_below(name)) {
 		d->buf.len = 0;
-		err = src_live_read(d->fd, name, &d->buf);
+		err = src_live_read_quick(d->fd, name, &d->buf);
 		if (!err) {
 			*content = (struct text){ d->buf.data, d->buf.len };
 			return 0;
 		}
-		err = find_place(d->netns, d->path, name, &p);
-		return err ? err : report(p.plain, err);
+		int bad = find_place(d->netns, d->path, name, &p);
+
+		return bad ? bad : report(p.plain, err);
 	}
 	err = find_place(d->netns, d->path, name, &p);
 	if (err)

@@ -25,6 +25,7 @@ const char *src_op_name(enum src_op op);
 /* ---- source_live.c: any fd, so a replayed folder as well ---- */
 
 int src_live_read(int at, const char *path, struct buf *to);     /* opens, appends all of it, closes */
+int src_live_read_quick(int at, const char *name, struct buf *to);      /* never dev/kmsg; fewest calls */
 int src_read_fd(int fd, struct buf *to);                         /* appends until the end */
 int src_list_fd(int fd, struct arena *arena, struct src_names *names);  /* in the order src_list promises */
 int src_numbers_fd(int fd, struct arena *arena, const uint32_t **list, size_t *count);

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define READ_FIRST 4000                /* most files below /proc/PID fit, and with the NUL it is one page */
+#define READ_FIRST 4000                /* most files below /proc/PID fit; the buffer becomes a page */
+#define ROOM_LEAST 256                 /* bytes: no read for less */
 #define RECORD_MAX 16384               /* longer than any record of /dev/kmsg, kernel/printk/printk.c */
 #define DENTS_BYTES 32768
 #define OPENAT2_TRIES 16
@@ -21,29 +22,36 @@ bool src_without_openat2;
 /*
  * Until read says 0: a short read is not the end. seq_file hands out what fits its own page, however
  * large our buffer is (fs/seq_file.c, seq_read_iter), and one record that does not fit ends a read after
- * any number of bytes. The second read of a file of one record does not make the record again.
+ * any number of bytes. Only of a file known to be one record (single_open) is a short read all of it:
+ * the record is made in a buffer that grows until it fits, and copied out as far as there is room.
  */
-int src_read_fd(int fd, struct buf *to)
+static int read_whole(int fd, bool has_one_record, struct buf *to)
 {
 	const size_t start = to->len;
 
 	for (;;) {
-		if (to->cap < to->len + 2)
+		if (to->cap < to->len + ROOM_LEAST)
 			buf_reserve(to, to->len > READ_FIRST ? to->len : READ_FIRST);
-		ssize_t n = read(fd, to->data + to->len, to->cap - to->len - 1);
+		const size_t room = to->cap - to->len - 1;
+		ssize_t n = read(fd, to->data + to->len, room);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		if (n == 0)
-			break;
 		to->len += (size_t)n;
 		if (to->len - start > SRC_FILE_MAX)
 			return -EFBIG;
+		if (n == 0 || (has_one_record && (size_t)n < room))
+			break;
 	}
 	to->data[to->len] = '\0';
 	return 0;
+}
+
+int src_read_fd(int fd, struct buf *to)
+{
+	return read_whole(fd, false, to);
 }
 
 /*
@@ -70,6 +78,37 @@ static int read_records(int fd, struct buf *to)
 	}
 	to->data[to->len] = '\0';
 	return 0;
+}
+
+/*
+ * The files of a process or thread that are read by the ten thousand, where asking for the end once more
+ * is a fifth of the whole cost: all are ONE() or single_open in fs/proc/base.c. Elsewhere these names
+ * (a block device's stat in sysfs) are one record as well.
+ */
+static bool has_one_record(const char *name)
+{
+	static const struct text names[] = {
+		TEXT("stat"), TEXT("schedstat"), TEXT("status"), TEXT("comm"), TEXT("wchan"), TEXT("io"),
+	};
+	const char *slash = strrchr(name, '/');
+	const struct text last = text_of(slash ? slash + 1 : name);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (last.len == names[i].len && !memcmp(last.data, names[i].data, last.len))
+			return true;
+	return false;
+}
+
+int src_live_read_quick(int at, const char *name, struct buf *to)
+{
+	int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	int err = read_whole(fd, has_one_record(name), to);
+
+	close(fd);
+	return err;
 }
 
 int src_live_read(int at, const char *path, struct buf *to)

@@ -136,7 +136,15 @@ void escape_people(struct buf *to, struct text name)
 
 void escape_tsv(struct buf *to, struct text name, char also)
 {
+	const char stops[] = { '\\', also, '\0' };
+
 	for (size_t i = 0; i < name.len; i++) {
+		size_t run = plain_run(name, i, stops);
+
+		buf_add(to, name.data + i, run);
+		i += run;
+		if (i == name.len)
+			break;
 		char c = name.data[i];
 
 		if (c == '\t')

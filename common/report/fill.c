@@ -32,9 +32,11 @@ static void put_spaces(struct buf *to, size_t n)
 
 static void put_line(struct fill *f)
 {
-	if (f->is_blank_due)
+	if (f->is_blank_due && f->has_lines)
 		buf_add_char(f->to, '\n');
 	f->is_blank_due = false;
+	f->is_below_heading = false;
+	f->has_lines = true;
 	put_spaces(f->to, f->line_indent);
 	put_marked(f, buf_text(&f->line));
 	buf_add_char(f->to, '\n');
@@ -76,7 +78,7 @@ void fill_break(struct fill *f)
 void fill_blank_line(struct fill *f)
 {
 	fill_break(f);
-	f->is_blank_due = true;
+	f->is_blank_due = !f->is_below_heading;
 }
 
 void fill_char(struct fill *f, char c)

@@ -25,7 +25,8 @@ struct fill {
 	struct buf word, line;
 	size_t word_width, line_width, line_indent;
 	size_t pad;                    /* columns due before the next word of this line; 0: one if not the first */
-	bool is_blank_due;
+	bool is_blank_due, has_lines;
+	bool is_below_heading;         /* set by the caller: no blank line until a line was printed */
 };
 
 void fill_char(struct fill *f, char c);            /* printable ASCII or FIXED_SPACE */
@@ -35,7 +36,7 @@ void fill_blank(struct fill *f, char blank);       /* a space or a tab */
 void fill_font(struct fill *f, enum fill_mark font);       /* of what follows */
 void fill_end_word(struct fill *f);
 void fill_break(struct fill *f);                   /* the rest goes to a new line */
-void fill_blank_line(struct fill *f);              /* and a blank line before it; never two */
+void fill_blank_line(struct fill *f);              /* and a blank line before it; never two, none at the top */
 void fill_free(struct fill *f);                    /* all but to */
 
 #endif

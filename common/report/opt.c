@@ -202,24 +202,34 @@ static size_t distance(const char *a, const char *b)
 	return last[m];
 }
 
+static size_t common_start(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* A slip of the finger seldom hits the first letter; a word cut short is often meant as one. */
 const char *opt_closest(const char *word, const char *const *names)
 {
 	size_t len = strlen(word), allowed = len <= 2 ? 1 : len <= 6 ? 2 : 3, best = SIZE_MAX;
 	const char *closest = NULL, *begun = NULL;
 
 	for (; *names; names++) {
-		size_t d = distance(word, *names);
+		size_t edits = distance(word, *names);
 
-		if (d < best) {
-			best = d;
+		if (edits != SIZE_MAX && edits + (lower(*word) != lower(**names)) < best) {
+			best = edits + (lower(*word) != lower(**names));
 			closest = *names;
 		}
-		if (!begun && len >= 2 && !strncmp(*names, word, len))
+		if (!begun && len >= 2 && common_start(word, *names) >= (len > 3 ? len - 1 : len))
 			begun = *names;
 	}
-	if (best == 0 || (best <= allowed && best < len && !(begun && best > 1)))
-		return closest;
-	return begun;
+	if (best > 1 && begun)
+		return begun;
+	return best == 0 || (best <= allowed && best < len) ? closest : NULL;
 }
 
 /* Parsing. */

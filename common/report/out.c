@@ -249,6 +249,7 @@ static void write_composed(struct out *o)
 		errno = 0;
 		if (fwrite(o->buf.data, 1, o->buf.len, o->to) != o->buf.len)
 			o->write_error = errno ? errno : EIO;
+		o->wrote_frame = true;
 	}
 	buf_reset(&o->buf);
 }
@@ -287,10 +288,8 @@ int out_frame_end(struct out *o)
 	case OUT_OPENMETRICS:
 		buf_reset(&o->buf);      /* one exposition: the last frame's, written by out_close */
 		out_openmetrics(o);
-		o->wrote_frame = true;
 		return 0;
 	}
-	o->wrote_frame = o->wrote_frame || o->buf.len;
 	return flush(o);
 }
 
@@ -310,6 +309,11 @@ size_t out_remarks(const struct out *o, const struct out_remark **list)
 {
 	*list = o->remarks;
 	return o->remark_count;
+}
+
+void out_mark_incomplete(struct out *o)
+{
+	o->incomplete = true;
 }
 
 bool out_is_incomplete(const struct out *o)

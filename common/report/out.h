@@ -72,6 +72,7 @@ struct out_remark {
 	bool is_missing;
 };
 size_t out_remarks(const struct out *o, const struct out_remark **list);
+void out_mark_incomplete(struct out *o);              /* as out_missing, but somebody else has said what */
 bool out_is_incomplete(const struct out *o);          /* out_missing was called, in any frame */
 unsigned out_states_seen(const struct out *o);        /* bit per finding_state seen in any frame */
 

@@ -191,31 +191,33 @@ static size_t hex_run(struct text t)
 	return n;
 }
 
-/* A container's id is known by its first 12 digits: the other 52 go first. */
-static void add_without_long_ids(struct buf *to, struct text t)
+/*
+ * A container is known by the first 12 digits of its id. Of a path that ends in one, what follows them is
+ * of no use to anybody: returns the path's length up to there, or all of it.
+ */
+static size_t up_to_short_id(struct text path)
 {
-	for (size_t i = 0; i < t.len;) {
-		size_t n = hex_run((struct text){ t.data + i, t.len - i });
+	size_t end = path.len;
 
-		if (n >= 32) {
-			buf_add(to, t.data + i, 12);
-			buf_add_text(to, CUT_MARK);
-		} else {
-			n = n ? n : 1;
-			buf_add(to, t.data + i, n);
-		}
-		i += n;
+	for (size_t i = 0; i < path.len;) {
+		size_t n = hex_run((struct text){ path.data + i, path.len - i });
+
+		if (n >= 32)
+			end = i + 12;
+		else if (path.data[i] == '/')
+			end = path.len;
+		i += n ? n : 1;
 	}
+	return end;
 }
 
 /* Of a path the last components say most: as many as fit behind ".../", or the end of the last. */
 static void add_short_path(struct buf *to, struct text path, size_t width)
 {
-	struct buf b = { 0 };
+	struct text t = { path.data, up_to_short_id(path) };
+	bool is_cut = t.len < path.len;
 
-	add_without_long_ids(&b, path);
-	struct text t = buf_text(&b);
-
+	width -= is_cut ? strlen(CUT_MARK) : 0;
 	if (escape_width(t) > width) {
 		size_t keep = escape_tail(t, width - strlen(CUT_MARK));
 		const char *start = t.data + t.len - keep;
@@ -227,7 +229,7 @@ static void add_short_path(struct buf *to, struct text path, size_t width)
 		t = (struct text){ start, (size_t)(t.data + t.len - start) };
 	}
 	buf_add(to, t.data, t.len);
-	buf_free(&b);
+	buf_add_text(to, is_cut ? CUT_MARK : "");
 }
 
 static void cut_cell(struct grid *g, struct cell *cell, const struct column *c, size_t width)

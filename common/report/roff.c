@@ -282,6 +282,7 @@ static void put_heading(struct roff *r, struct text t)
 	fill_font(&r->fill, FONT_ROMAN);
 	r->fill.font_before = FONT_ROMAN;
 	fill_break(&r->fill);
+	r->fill.is_below_heading = true;
 	r->is_joined = false;
 	set_hang(r, 0);
 }
@@ -381,10 +382,12 @@ static void put_title_line(struct roff *r, const struct buf *left, const struct 
 	size_t used = left->len + middle->len + right->len;
 	size_t space = used + 2 < r->fill.width ? r->fill.width - used : 2;
 
-	buf_printf(r->fill.to, "%s%s%*s%s%*s%s\n", r->fill.is_blank_due ? "\n" : "",
-		   buf_text(left).data, (int)(space / 2), "", buf_text(middle).data,
-		   (int)(space - space / 2), "", buf_text(right).data);
+	if (r->fill.is_blank_due && r->fill.has_lines)
+		buf_add_char(r->fill.to, '\n');
+	buf_printf(r->fill.to, "%s%*s%s%*s%s\n", buf_text(left).data, (int)(space / 2), "",
+		   buf_text(middle).data, (int)(space - space / 2), "", buf_text(right).data);
 	r->fill.is_blank_due = true;
+	r->fill.has_lines = true;
 }
 
 /* An argument of .TH as plain bytes. */
@@ -573,6 +576,7 @@ void roff_render(struct text source, unsigned width, bool bold, struct buf *to)
 			do_text(&r, line);
 	}
 	fill_break(&r.fill);
+	r.fill.is_blank_due = true;
 	if (r.title.len)
 		put_title_line(&r, &r.footer, &r.date, &r.title);
 	fill_free(&r.fill);

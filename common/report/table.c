@@ -86,20 +86,6 @@ bool column_is_estimated(const struct column *c, const void *row)
 	return c->estimated && *(const bool *)((const char *)row + c->estimated);
 }
 
-void table_add_f64(struct buf *to, double value)
-{
-	char text[40];
-
-	if (value == 0)
-		value = 0;      /* no minus in front of it */
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	buf_add_text(to, text);
-}
-
 static void add_u64(struct buf *to, uint64_t value)
 {
 	char digits[24];
@@ -110,6 +96,22 @@ static void add_u64(struct buf *to, uint64_t value)
 		value /= 10;
 	} while (value);
 	buf_add(to, digits + at, sizeof(digits) - at);
+}
+
+void table_add_f64(struct buf *to, double value)
+{
+	char text[40];
+
+	if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value) {
+		add_u64(to, (uint64_t)value);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	buf_add_text(to, text);
 }
 
 void column_add_raw(struct buf *to, const struct column *c, const void *row)

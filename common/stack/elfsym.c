@@ -19,7 +19,7 @@
 
 /*
  * libdwfl asks a debuginfod server for files it misses, through a library it loads at run time. A
- * static program can't, and a host in trouble shouldn't. These stand in for its debuginfod-client.c.
+ * static program can't, and a host in trouble shouldn't. These replace its debuginfod-client.c.
  */
 struct debuginfod_client;
 struct debuginfod_client *dwfl_get_debuginfod_client(Dwfl *dwfl);
@@ -56,8 +56,9 @@ const char *elfsym_library_version(void)
 }
 
 /*
- * What a process can map: a program or a shared object. libdwfl would also take archives, compressed
- * kernels however large they turn out to be, and objects, which it relocates in the caller's memory.
+ * What a process can map: a program or a shared object. libdwfl would also take archives,
+ * compressed kernels however large they turn out to be, and objects, which it relocates in the
+ * caller's memory.
  */
 static int check_head(const unsigned char *head, size_t len)
 {
@@ -72,13 +73,13 @@ static int check_head(const unsigned char *head, size_t len)
 	return 0;
 }
 
-/* libelf's and libdw's parameters are older than const; programs and shared objects are only read. */
+/* libelf's and libdw's parameters are older than const; they only read what check_head lets by. */
 static char *image_data(struct text image)
 {
 	return (char *)image.data;
 }
 
-/* libdwfl (0.188) believes that whatever it is given in memory opens as ELF: so it is tried first. */
+/* libdwfl (0.188) crashes on memory that libelf does not open: so that is tried first. */
 static int open_image(struct text image, Elf **elf)
 {
 	int err = check_head((const unsigned char *)image.data, image.len);
@@ -216,8 +217,10 @@ int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t siz
 		return err;
 	elf_end(elf);
 	Dwfl *dwfl = dwfl_begin(&offline_callbacks);
-	Dwfl_Module *module =
-		dwfl ? dwfl_report_offline_memory(dwfl, "", "", image_data(image), image.len) : NULL;
+	Dwfl_Module *module = NULL;
+
+	if (dwfl)
+		module = dwfl_report_offline_memory(dwfl, "", "", image_data(image), image.len);
 	err = read_symbol(dwfl, module, address, name, size, offset);
 	dwfl_end(dwfl);
 	return err;

@@ -14,8 +14,9 @@
 const char *elfsym_library_version(void);          /* of elfutils */
 
 /*
- * The GNU build id as lower-case hex. 0, or a negative errno with fail text: -ENOENT if the file has
- * none, -ENOEXEC if it isn't ELF or is damaged. The file's offset isn't touched, the fd stays open.
+ * The GNU build id as lower-case hex. 0, or a negative errno with fail text: -ENOENT if the file
+ * has none, -ENOEXEC if it is neither a program nor a shared object, or is damaged. The file's
+ * offset isn't touched, the fd stays open.
  */
 int elfsym_build_id(int fd, char hex[ELFSYM_BUILD_ID_HEX]);
 int elfsym_build_id_of(struct text image, char hex[ELFSYM_BUILD_ID_HEX]);
@@ -31,7 +32,8 @@ int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t siz
 
 /*
  * C++, Rust (v0 and legacy) and D names without parameters, as they stand in a folded stack (D
- * names keep theirs); cut to fit. False, and out is untouched, if the name is not mangled in any of these ways.
+ * names keep theirs); cut to fit. False, and out is untouched, if the name is not mangled in any of
+ * these ways.
  */
 bool elfsym_demangle(const char *mangled, char *out, size_t size);
 

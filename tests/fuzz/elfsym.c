@@ -1,4 +1,4 @@
-/* An ELF file of anybody's making: its build id, a symbol, and a demangled name out of the same bytes. */
+/* An ELF file of anybody's making: its build id, symbols, and the same bytes as a mangled name. */
 #include "common/stack/elfsym.h"
 
 #include <stddef.h>

@@ -34,8 +34,8 @@ static void check_filters(void)
 	check_good("portrange 6000-6008");
 	check_good("ether host 02:00:00:00:00:01");
 	check_good("ip proto 6 and tcp[tcpflags] & (tcp-syn|tcp-fin) != 0");
-	check_bad("host example.com", "unknown host 'example.com' (names are not looked up: give the "
-				      "number) in filter \"host example.com\"");
+	check_bad("host example.com", "unknown host 'example.com' (names are not looked up: give "
+				      "the number) in filter \"host example.com\"");
 	check_bad("port http", "unknown port 'http' (names are not looked up: give the number) "
 			       "in filter \"port http\"");
 	check_bad("net loopback", "unknown network 'loopback' (names are not looked up: give the "
@@ -44,7 +44,7 @@ static void check_filters(void)
 				   "number) in filter \"ether host me\"");
 	check_bad("host (", "can't parse filter expression: syntax error in filter \"host (\"");
 
-	unsigned one, more;
+	unsigned one = 0, more = 0;
 
 	CHECK(!capture_check_filter("ip", &one) && !capture_check_filter("ip and tcp", &more));
 	CHECK(more > one);

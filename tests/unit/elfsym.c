@@ -116,7 +116,8 @@ static void check_vdso(void)
 static void check_demangle(void)
 {
 	static const char *const names[][2] = {
-		{ "_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backEOi",
+		  "std::vector<int, std::allocator<int> >::push_back" },
 		{ "_Z3fooi", "foo" },
 		{ "_ZN3fooEv.isra.0", "foo" },
 		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
