@@ -16,7 +16,7 @@
 #include "common/report/redact.h"
 
 #define LOAD_ENOUGH 0.80               /* of the load before: less, and "gone" proves nothing */
-#define LOAD_MIN_PER_SECOND 1.0        /* a rate below this before says nothing about after */
+#define LOAD_MIN_PER_SECOND 10.0       /* a rate below this before is noise: it says nothing about after */
 
 struct change_row {
 	const char *change, *id, *netns, *subject, *state_before, *state_after;
@@ -239,12 +239,15 @@ static void show_load(struct out *out, const struct load_rates *before, const st
 	}
 }
 
-/* The least of the load's ratios; NAN if none could be taken: then nothing says that the load came back. */
+/*
+ * How much of the load before there was after: the least of accepts and packets, which are work; switches, which a
+ * cure may well reduce, only where there was neither. NAN if nothing says that the load came back.
+ */
 static double load_factor(const struct load_rates *before, const struct load_rates *after)
 {
 	const double pairs[][2] = {
-		{ before->packets_per_second, after->packets_per_second },
 		{ before->accepts_per_second, after->accepts_per_second },
+		{ before->packets_per_second, after->packets_per_second },
 		{ before->switches_per_second, after->switches_per_second },
 	};
 	double least = NA_F64;
@@ -252,7 +255,7 @@ static double load_factor(const struct load_rates *before, const struct load_rat
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		double factor = factor_of(pairs[i][0], pairs[i][1]);
 
-		if (!(pairs[i][0] >= LOAD_MIN_PER_SECOND) || isnan(factor))
+		if (!(pairs[i][0] >= LOAD_MIN_PER_SECOND) || isnan(factor) || (i == 2 && !isnan(least)))
 			continue;
 		if (isnan(least) || factor < least)
 			least = factor;

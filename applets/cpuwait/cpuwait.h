@@ -82,6 +82,7 @@ struct group {
 	/* filled by split_threads for groups that were throttled in the interval, its children included */
 	size_t members, runnable;
 	uint64_t members_waited_ns;    /* sum of raw waits, the whole interval for a member not known */
+	uint64_t members_ran_ns;       /* stands in for used_ns where no cpuacct group has this path */
 	struct thread *worst[3];       /* most wait first; NULL: none */
 };
 

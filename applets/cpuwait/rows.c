@@ -200,13 +200,24 @@ static void complete_group(void *data)
 	size_t self = (size_t)(row->group - cpuwait.now->groups.items);
 	struct cgroup_names names = { 0 };
 	const uint32_t *tids;
-	size_t count, sum = 0;
+	uint64_t threads = 0, ran_ns = 0;
+	size_t count;
 
-	for (size_t i = self; i < cpuwait.now->groups.count; i++)
-		if (group_is_within(&cpuwait.now->groups, i, self) &&
-		    cgroup_read_threads(&cpuwait.layout.cpu, cpuwait.now->groups.items[i].folder, &tids, &count) >= 0)
-			sum += count;
-	row->threads = sum;
+	for (size_t i = self; i < cpuwait.now->groups.count; i++) {
+		if (!group_is_within(&cpuwait.now->groups, i, self) ||
+		    cgroup_read_threads(&cpuwait.layout.cpu, cpuwait.now->groups.items[i].folder, &tids, &count) < 0)
+			continue;
+		threads += count;
+		for (size_t k = 0; k < count; k++) {
+			const struct thread *t = threads_find(&cpuwait.now->threads, tids[k]);
+
+			ran_ns += t && t->ran_ns != NA_U64 ? t->ran_ns : 0;
+		}
+	}
+	row->threads = threads;
+	/* no cpuacct group of this path: what its threads ran is the next best, if all threads were looked at */
+	if (isnan(row->used_cpus) && selection_is_all(&cpuwait.selection) && !row->group->is_new)
+		row->used_cpus = interval_share(ran_ns);
 	cgroup_name(src_arena(), row->cgroup, &names);
 	cgroup_name_from_logs(src_arena(), &names);
 	row->names = cgroup_names_text(src_arena(), &names);

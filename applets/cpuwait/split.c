@@ -58,6 +58,7 @@ static void count_member(struct groups *g, long at, struct thread *t, uint64_t i
 		group->members++;
 		group->runnable += t && (t->state == 'R' || (is_known(t) && t->waited_ns > interval_ns / 100));
 		group->members_waited_ns += t && is_known(t) ? t->raw_waited_ns : interval_ns;
+		group->members_ran_ns += t && t->ran_ns != NA_U64 ? t->ran_ns : 0;
 		if (t && is_known(t))
 			keep_worst(group, t);
 	}
@@ -237,6 +238,8 @@ void split_threads(struct look *now, const struct look *before, const struct cgr
 
 		if (!group_was_throttled(group) || !group->members)
 			continue;
+		if (group->used_ns == NA_U64)
+			group->used_ns = group->members_ran_ns;
 		l->now = group;
 		l->before = groups_find(&before->groups, group->path);
 		l->throttled_ns = has_local && group->local_throttled_ns > own ? group->local_throttled_ns : own;

@@ -31,8 +31,8 @@ struct host_row {
 };
 
 static const struct column host_columns[] = {
-	COL_NAME(struct host_row, host, "HOST", ROLE_KEY, NAME_HOST, "host name"),
-	COL(struct host_row, kernel, "KERNEL", ROLE_TEXT, UNIT_TEXT, "kernel release"),
+	COL_NAME(struct host_row, host, NULL, ROLE_KEY, NAME_HOST, "host name"),
+	COL(struct host_row, kernel, NULL, ROLE_TEXT, UNIT_TEXT, "kernel release"),
 	COL(struct host_row, cgroup_mode, NULL, ROLE_TEXT, UNIT_TEXT, "control groups: v1, v2, hybrid or none"),
 	COL(struct host_row, uptime_ns, NULL, ROLE_GAUGE, UNIT_NS, "time since boot"),
 	COL(struct host_row, interval_ns, NULL, ROLE_GAUGE, UNIT_NS, "measured interval"),
