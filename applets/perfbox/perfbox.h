@@ -1,4 +1,4 @@
-/* Inside the dispatcher: what its parts know of each other. Nothing outside applets/perfbox includes this. */
+/* Inside the dispatcher: what its parts know of each other. For applets/perfbox alone. */
 #ifndef APPLETS_PERFBOX_PERFBOX_H
 #define APPLETS_PERFBOX_PERFBOX_H
 
@@ -7,7 +7,7 @@
 #include "applets/applet.h"
 #include "common/base/buf.h"
 
-/* options.c: the options all applets share, as a table for parser, help, man page and completion. */
+/* options.c: the options all applets share: for the parser, help, man pages and completion. */
 extern const struct opt shared_options_table[];
 
 struct shared_choices {                 /* what the dispatcher alone needs of them */
@@ -20,7 +20,10 @@ extern struct shared_choices choices;
 /* loop.c: runs one mode: start, frames, formats, saving, exit status. argv[1..] are operands. */
 int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv);
 
-/* help.c: --help of an applet or of perfbox; the OPTIONS, COLUMNS, FINDINGS, EXIT STATUS regions of a man page in roff. */
+/*
+ * help.c: --help of an applet or of perfbox; the OPTIONS, COLUMNS, FINDINGS and EXIT STATUS regions
+ * of a man page in roff (applet NULL: of perfbox(8)).
+ */
 void help_print(const struct applet *applet, const struct mode *mode);
 void help_print_box(void);
 void help_man_regions(const struct applet *applet);
@@ -30,8 +33,6 @@ int install_links(bool symbolic, const char *dir);
 
 /* manpage.c: perfbox --man APPLET through $PAGER, less, more, else plain. Exit status. */
 int man_show(const char *name);
-/* Renders man(7) source as plain text. Takes a buffer and a length, so that it can be fuzzed. */
-void man_render(struct text source, unsigned width, bool bold, struct buf *to);
 
 /* completion.c: perfbox --completion bash|zsh|fish. Exit status. */
 int completion_print(const char *shell);

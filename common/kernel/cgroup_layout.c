@@ -5,22 +5,12 @@
 
 #include "common/base/fail.h"
 #include "common/base/scan.h"
+#include "common/kernel/mounts.h"
 #include "common/kernel/source.h"
 #include "common/kernel/task.h"
 
 /* The first cgroup namespace's number, include/linux/proc_ns.h PROC_CGROUP_INIT_INO. */
 #define INITIAL_NAMESPACE "cgroup:[4026531835]"
-
-struct mount {
-	uint64_t id, parent;
-	struct text root, point, super;        /* still escaped */
-	int version;                           /* of a cgroup file system; 0: another one */
-};
-
-struct mounts {
-	struct mount *items;
-	size_t count;
-};
 
 /* "looks mounted there" while choosing among several; NULL: all do. */
 typedef bool (*exists_fn)(const char *mount);
@@ -34,161 +24,56 @@ const char *cgroup_mode_name(enum cgroup_mode m)
 	return names[m];
 }
 
-/* "36 35 98:0 /root /point rw,noatime master:1 - cgroup cgroup rw,cpu"; the device name may be empty. */
-static bool parse_mount(struct text line, struct mount *m)
+/* Of a cgroup file system; 0: another one. */
+static int version_of(const struct mount *m)
 {
-	struct scan s = scan_of(line);
-	struct text word, type;
+	return !strcmp(m->type, "cgroup2") ? 2 : !strcmp(m->type, "cgroup") ? 1 : 0;
+}
 
-	if (!scan_u64(&s, &m->id) || !scan_u64(&s, &m->parent) || !scan_skip_words(&s, 1) ||
-	    !scan_word(&s, &m->root) || !scan_word(&s, &m->point) || !scan_skip_words(&s, 1))
+/* Is path the folder root, or below it? */
+static bool is_within(const char *path, const char *root)
+{
+	size_t n = strcmp(root, "/") != 0 ? strlen(root) : 0;
+
+	return !strncmp(path, root, n) && (!path[n] || path[n] == '/');
+}
+
+/* How good a mount is to reach a group by: what exists, what shows everything, what shows our own group. */
+static unsigned merit(const struct mount *m, const char *own, exists_fn exists)
+{
+	unsigned is_there = !exists || exists(m->point + 1), is_whole = !strcmp(m->root, "/");
+
+	return 1 + is_there * 4 + is_whole * 2 + (own && is_within(own, m->root));
+}
+
+/* controller "": the unified hierarchy. */
+static bool is_candidate(const struct mount *m, const char *controller)
+{
+	if (!m->is_visible || *m->point != '/' || *m->root != '/')
 		return false;
-	do {
-		if (!scan_word(&s, &word))
-			return false;
-	} while (!text_is(word, "-"));
-	if (!scan_word(&s, &type))
-		return false;
-	m->super = (struct text){ "", 0 };
-	while (scan_word(&s, &word))
-		m->super = word;
-	m->version = text_is(type, "cgroup2") ? 2 : text_is(type, "cgroup") ? 1 : 0;
-	return m->root.data[0] == '/' && m->point.data[0] == '/';
+	return *controller ? version_of(m) == 1 && mount_has_option(m->super_options, controller) :
+		version_of(m) == 2;
 }
 
-static struct mounts parse_mounts(struct arena *arena, struct text mountinfo)
+static void choose(const struct mounts *mounts, const char *controller, exists_fn exists,
+		   struct cgroup_hierarchy *h)
 {
-	struct scan lines = scan_of(mountinfo);
-	struct text line;
-	size_t count = 0;
+	unsigned best = 0;
 
-	while (scan_line(&lines, &line))
-		count++;
-	struct mounts list = { arena_alloc(arena, count * sizeof(struct mount)), 0 };
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount *m = &mounts->items[i];
 
-	lines = scan_of(mountinfo);
-	while (scan_line(&lines, &line))
-		list.count += parse_mount(line, &list.items[list.count]);
-	return list;
-}
-
-static bool is_same(struct text a, struct text b)
-{
-	return a.len == b.len && !memcmp(a.data, b.data, a.len);
-}
-
-/* Is path below folder? Both escaped: that changes nothing, a slash is never escaped. */
-static bool is_below(struct text path, struct text folder)
-{
-	if (text_is(folder, "/"))
-		return path.len > 1;
-	return path.len > folder.len && !memcmp(path.data, folder.data, folder.len) &&
-		path.data[folder.len] == '/';
-}
-
-/* Does another mount stand in the way of a walk to m, whose own mount `child` is on that way? */
-static bool is_covered(const struct mounts *list, const struct mount *m, const struct mount *child)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		const struct mount *over = &list->items[i];
-
-		if (over == m || over == child)
+		if (!is_candidate(m, controller))
 			continue;
-		if (over->parent == m->id && is_same(over->point, m->point))
-			return true;
-		if (over->parent != m->parent)
+		unsigned now = merit(m, h->own, exists);
+
+		if (now <= best)
 			continue;
-		if (is_below(m->point, over->point) || (over > m && is_same(over->point, m->point)))
-			return true;
+		best = now;
+		h->version = version_of(m);
+		h->mount = m->point + 1;
+		h->root = m->root;
 	}
-	return false;
-}
-
-/* A path leads to m only if neither it nor any mount it stands on is covered. */
-static bool is_visible(const struct mounts *list, const struct mount *m)
-{
-	const struct mount *child = NULL;
-
-	for (size_t depth = 0; depth <= list->count; depth++) {
-		if (is_covered(list, m, child))
-			return false;
-		const struct mount *below = NULL;
-
-		for (size_t i = 0; i < list->count && !below; i++)
-			if (list->items[i].id == m->parent)
-				below = &list->items[i];
-		if (!below || below == m)
-			return true;
-		child = m;
-		m = below;
-	}
-	return true;
-}
-
-/* proc(5): space, tab, newline, backslash and # stand as \ooo. */
-static const char *unescape(struct arena *arena, struct text t)
-{
-	char *copy = arena_alloc(arena, t.len + 1), *to = copy;
-
-	for (size_t i = 0; i < t.len; i++) {
-		const char *p = t.data + i;
-
-		if (*p == '\\' && t.len - i > 3 && p[1] >= '0' && p[1] <= '3' &&
-		    p[2] >= '0' && p[2] <= '7' && p[3] >= '0' && p[3] <= '7') {
-			*to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
-			i += 3;
-		} else {
-			*to++ = *p;
-		}
-	}
-	return copy;
-}
-
-static bool has_option(struct text options, const char *word)
-{
-	struct scan s = scan_of(options);
-	struct text option;
-
-	while (scan_until(&s, ',', &option))
-		if (text_is(option, word))
-			return true;
-	return text_is(scan_rest(&s), word);
-}
-
-/* How good a mount is to reach a group by: what exists, then what shows everything, then our own group. */
-static unsigned merit(struct arena *arena, const struct mount *m, const char *own, exists_fn exists)
-{
-	const char *mount = unescape(arena, m->point) + 1, *root = unescape(arena, m->root);
-	struct text inner = own ? text_of(own) : (struct text){ "", 0 };
-	unsigned is_there = !exists || exists(mount), is_whole = !strcmp(root, "/");
-
-	return 1 + is_there * 4 + is_whole * 2 +
-		(is_same(inner, text_of(root)) || is_below(inner, text_of(root)));
-}
-
-static void choose(struct arena *arena, const struct mounts *list, const char *controller,
-		   exists_fn exists, struct cgroup_hierarchy *h)
-{
-	const struct mount *best = NULL;
-	unsigned best_merit = 0;
-
-	for (size_t i = 0; i < list->count; i++) {
-		const struct mount *m = &list->items[i];
-
-		if (*controller ? m->version != 1 || !has_option(m->super, controller) : m->version != 2)
-			continue;
-		if (!is_visible(list, m))
-			continue;
-		unsigned now = merit(arena, m, h->own, exists);
-
-		if (now > best_merit)
-			best = m, best_merit = now;
-	}
-	if (!best)
-		return;
-	h->version = best->version;
-	h->mount = unescape(arena, best->point) + 1;
-	h->root = unescape(arena, best->root);
 }
 
 static const char *own_group(struct arena *arena, struct text self_cgroup, const char *controller)
@@ -199,13 +84,13 @@ static const char *own_group(struct arena *arena, struct text self_cgroup, const
 }
 
 /* A controller that no v1 hierarchy has is the unified one's. */
-static struct cgroup_hierarchy find_controller(struct arena *arena, const struct mounts *list,
+static struct cgroup_hierarchy find_controller(struct arena *arena, const struct mounts *mounts,
 					       struct text self_cgroup, const char *controller,
 					       exists_fn exists, const struct cgroup_hierarchy *unified)
 {
 	struct cgroup_hierarchy h = { .own = own_group(arena, self_cgroup, controller) };
 
-	choose(arena, list, controller, exists, &h);
+	choose(mounts, controller, exists, &h);
 	if (!h.version && !h.own)
 		return *unified;
 	return h;
@@ -216,29 +101,31 @@ static bool is_partial(const struct cgroup_hierarchy *h)
 	return h->version && (strcmp(h->root, "/") != 0 || (h->own && !strncmp(h->own, "/..", 3)));
 }
 
-static enum cgroup_mode mode_of(const struct mounts *list)
+static enum cgroup_mode mode_of(const struct mounts *mounts)
 {
 	bool has[3] = { false, false, false };
 
-	for (size_t i = 0; i < list->count; i++)
-		has[list->items[i].version] = true;
+	for (size_t i = 0; i < mounts->count; i++)
+		has[version_of(&mounts->items[i])] = true;
 	return has[1] && has[2] ? CGROUP_HYBRID : has[1] ? CGROUP_V1 : has[2] ? CGROUP_V2 : CGROUP_NONE;
 }
 
 static int find_layout(struct arena *arena, struct text mountinfo, struct text self_cgroup,
 		       exists_fn exists, struct cgroup_layout *layout)
 {
-	struct mounts list = parse_mounts(arena, mountinfo);
-	struct cgroup_layout l = { .mode = mode_of(&list) };
+	struct mounts mounts;
 
-	if (!list.count)
+	mounts_parse(arena, mountinfo, &mounts);
+	if (!mounts.count)
 		return fail(EINVAL, "mountinfo: no line makes sense");
+	struct cgroup_layout l = { .mode = mode_of(&mounts) };
+
 	l.unified.own = own_group(arena, self_cgroup, "");
-	choose(arena, &list, "", exists, &l.unified);
-	l.cpu = find_controller(arena, &list, self_cgroup, "cpu", exists, &l.unified);
-	l.cpuacct = find_controller(arena, &list, self_cgroup, "cpuacct", exists, &l.unified);
-	l.memory = find_controller(arena, &list, self_cgroup, "memory", exists, &l.unified);
-	l.cpuset = find_controller(arena, &list, self_cgroup, "cpuset", exists, &l.unified);
+	choose(&mounts, "", exists, &l.unified);
+	l.cpu = find_controller(arena, &mounts, self_cgroup, "cpu", exists, &l.unified);
+	l.cpuacct = find_controller(arena, &mounts, self_cgroup, "cpuacct", exists, &l.unified);
+	l.memory = find_controller(arena, &mounts, self_cgroup, "memory", exists, &l.unified);
+	l.cpuset = find_controller(arena, &mounts, self_cgroup, "cpuset", exists, &l.unified);
 	l.has_namespace = is_partial(&l.cpu) || is_partial(&l.memory) || is_partial(&l.cpuset) ||
 		is_partial(&l.unified);
 	*layout = l;

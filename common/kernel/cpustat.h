@@ -1,4 +1,4 @@
-/* /proc/stat (fs/proc/stat.c, proc(5)) and the CPU lists of /sys/devices/system/cpu. */
+/* /proc/stat (fs/proc/stat.c, proc(5)): what the CPUs did since boot. */
 #ifndef KERNEL_CPUSTAT_H
 #define KERNEL_CPUSTAT_H
 
@@ -11,8 +11,8 @@
 
 #define CPU_MAX 8192                   /* NR_CPUS of the largest distribution kernels */
 
-/* Ticks of USER_HZ; guest is counted in user already. Columns an old kernel lacks are NA_U64, and all are
- * for a number without a line (offline, not present). */
+/* Ticks of USER_HZ; guest is counted in user already. Columns an old kernel lacks are NA_U64, and
+ * all are for a number without a line (offline, not present). */
 struct cpu_times {
 	uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
 	bool is_online;                /* had a line */
@@ -20,7 +20,7 @@ struct cpu_times {
 
 struct cpu_stat {
 	struct cpu_times all;
-	struct cpu_times *cpus;        /* indexed by CPU number; the caller frees with free() */
+	struct cpu_times *cpus;        /* indexed by CPU number; freed by cpustat_free */
 	size_t cpu_cap;                /* room in cpus */
 	unsigned cpu_count;            /* highest CPU number with a line, plus one */
 	unsigned online;               /* CPUs with a line */
@@ -33,12 +33,13 @@ int cpustat_read(struct cpu_stat *s);
 int cpustat_parse(struct text t, struct cpu_stat *s);
 void cpustat_free(struct cpu_stat *s);
 
-/* Shares of the time between two readings, 0..1; all unknown if the clock did not move. iowait and steal are
- * part of what is left of 1. Counters that went backwards (iowait does) count as 0 here. */
+/* Shares of the time between two readings, 0..1; all unknown if the clock did not move. iowait and
+ * steal are part of what is left of 1. Counters that went backwards (iowait does) count as 0 here. */
 struct cpu_shares {
 	double user, system, iowait, irq, softirq, steal, idle;   /* user includes nice */
 	double busy;                                              /* 1 - idle - iowait */
 };
-void cpustat_shares(const struct cpu_times *before, const struct cpu_times *now, struct cpu_shares *shares);
+void cpustat_shares(const struct cpu_times *before, const struct cpu_times *now,
+		    struct cpu_shares *shares);
 
 #endif

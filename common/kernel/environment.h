@@ -9,7 +9,7 @@
 #include "common/base/text.h"
 
 struct environment_item {
-	const char *key;               /* "kernel", "cpus", "sysctl net.core.somaxconn", "nic eth0 driver" */
+	const char *key;       /* "kernel", "cpus_online", "sysctl net.core.somaxconn", "nic eth0 driver" */
 	const char *value;
 };
 struct environment {
@@ -17,9 +17,11 @@ struct environment {
 	size_t count;
 };
 
-/* Reads it through the source, in the current frame. What can't be read is left out. Lives in arena. */
+/* Reads it through the source, in the current frame. What can't be read is left out. In arena. */
 void environment_read(struct arena *arena, struct environment *e);
-void environment_write(const struct environment *e, struct buf *to);           /* KEY<TAB>VALUE lines, escaped */
-int environment_parse(struct arena *arena, struct text t, struct environment *e);  /* -EINVAL names the line */
+/* KEY<TAB>VALUE lines, escaped */
+void environment_write(const struct environment *e, struct buf *to);
+/* -EINVAL names the line */
+int environment_parse(struct arena *arena, struct text t, struct environment *e);
 
 #endif

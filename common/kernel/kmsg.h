@@ -1,5 +1,6 @@
 /*
- * The kernel log: /dev/kmsg (Documentation/ABI/testing/dev-kmsg) or a file, and what in it is evidence.
+ * The kernel log: /dev/kmsg (Documentation/ABI/testing/dev-kmsg) or a file, and what in it is
+ * evidence.
  */
 #ifndef KERNEL_KMSG_H
 #define KERNEL_KMSG_H
@@ -13,7 +14,7 @@
 
 enum kmsg_kind {
 	KMSG_OTHER,
-	KMSG_OOM,                      /* invoked oom-killer, oom-kill:, Killed process, Memory cgroup out of memory */
+	KMSG_OOM,                      /* invoked oom-killer, oom-kill:, Killed process, ... */
 	KMSG_CONNTRACK_FULL,           /* nf_conntrack: table full, dropping packet */
 	KMSG_SYN_FLOOD,                /* Possible SYN flooding on port */
 	KMSG_TIME_WAIT_OVERFLOW,       /* TCP: time wait bucket table overflow */
@@ -22,8 +23,8 @@ enum kmsg_kind {
 	KMSG_HUNG_TASK,                /* INFO: task x:1 blocked for more than 120 seconds */
 	KMSG_SOFT_LOCKUP, KMSG_HARD_LOCKUP,
 	KMSG_MCE,                      /* mce: [Hardware Error] */
-	KMSG_IO_ERROR,                 /* I/O error, dev sda, sector / Buffer I/O error / blk_update_request */
-	KMSG_FILE_SYSTEM,              /* EXT4-fs error, XFS ... Corruption, BTRFS error, remounting read-only */
+	KMSG_IO_ERROR,                 /* I/O error, dev sda, sector / Buffer I/O error */
+	KMSG_FILE_SYSTEM,              /* EXT4-fs error, XFS ... Corruption, remounting read-only */
 	KMSG_KINDS
 };
 const char *kmsg_kind_name(enum kmsg_kind k);          /* "hung task" ... */
@@ -38,10 +39,13 @@ struct kmsg_record {
 	enum kmsg_kind kind;
 };
 
-/* One record of the raw format "prio,seq,usec,flags;text\n KEY=val\n"; moves past its continuation lines.
- * 1: a record; 0: the end; garbled lines are passed over and counted in garbled. Where nothing looks like the raw
- * format every line is a record: dmesg's "[  12.345678] text", or just text. A record that a program wrote
- * (facility other than the kernel's, which /dev/kmsg does not let it choose) is KMSG_OTHER whatever it says. */
+/*
+ * One record of the raw format "prio,seq,usec,flags;text\n KEY=val\n"; moves past its continuation
+ * lines. 1: a record; 0: the end; garbled lines are passed over and counted in garbled. Where
+ * nothing looks like the raw format every line is a record: dmesg's "[  12.345678] text", or just
+ * text. A record that a program wrote (facility other than the kernel's, which /dev/kmsg does not
+ * let it choose) is KMSG_OTHER whatever it says.
+ */
 struct kmsg_reader {
 	struct text left;
 	bool is_raw;                   /* has the raw format's headers */
@@ -58,9 +62,9 @@ int kmsg_next(struct kmsg_reader *r, struct kmsg_record *record);
 enum kmsg_kind kmsg_classify(struct text line);
 
 /*
- * All the log holds now, raw, through the source as the path dev/kmsg. Never blocks. -errno with fail text:
- * EPERM names CAP_SYSLOG and dmesg_restrict. Records overwritten while reading show as gaps in the sequence;
- * those overwritten before are a first sequence above 0.
+ * All the log holds now, raw, through the source as the path dev/kmsg. Never blocks. -errno with
+ * fail text: EPERM names CAP_SYSLOG and dmesg_restrict. Records overwritten while reading show as
+ * gaps in the sequence; those overwritten before are a first sequence above 0.
  */
 int kmsg_read(struct text *content);
 

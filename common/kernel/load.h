@@ -6,8 +6,9 @@
 
 #include "common/base/na.h"
 
-/* Counters since boot; NA_U64 where unreadable. Loopback and duplicates (veth, bridge members) are not told apart:
- * packets are those received by devices of this namespace that have a device/ link, else by all but lo. */
+/* Counters since boot; NA_U64 where unreadable. Loopback and duplicates (veth, bridge members) are
+ * not told apart: packets are those received by devices of this namespace that have a device/ link,
+ * else by all but lo. */
 struct load {
 	uint64_t packets_in;           /* proc/net/dev */
 	uint64_t accepts;              /* Tcp PassiveOpens, proc/net/snmp */
@@ -19,6 +20,7 @@ void load_read(struct load *l);
 struct load_rates {
 	double packets_per_second, accepts_per_second, switches_per_second, busy_ratio;
 };
-void load_rates(const struct load *before, const struct load *now, uint64_t elapsed_ns, struct load_rates *r);
+void load_rates(const struct load *before, const struct load *now, uint64_t elapsed_ns,
+		struct load_rates *r);
 
 #endif

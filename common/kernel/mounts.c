@@ -13,6 +13,8 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
+#define STACKED_MAX 256                /* mounts on one another at one point; more are taken to be covered */
+
 /* ---- lines ---- */
 
 /* Space, tab, newline, backslash and # stand as \ooo (fs/seq_file.c, mangle_path). */
@@ -117,7 +119,7 @@ static struct mount *find_step(const struct steps *steps, uint64_t parent, struc
 /* From mount `at`, by its id, onto what is mounted at this point of the way, and on that, and so on. */
 static void step_up(const struct steps *steps, struct text point, uint64_t *at, struct mount **now)
 {
-	for (size_t i = 0; i <= steps->mounts->count; i++) {
+	for (unsigned i = 0; i < STACKED_MAX; i++) {
 		struct mount *next = find_step(steps, *at, point);
 
 		if (!next || next == *now)
@@ -305,8 +307,10 @@ static int fetch_usage(void *arg, struct buf *reply)
 	close(fd);
 	if (err)
 		return fail_errno(err, "statfs %s", m->point);
-	/* a btrfs subvolume has a device number of its own, which mountinfo does not show */
-	if (strcmp(m->type, "btrfs") != 0 && (major(st.st_dev) != m->major || minor(st.st_dev) != m->minor))
+	/* a btrfs subvolume and a file of an overlay have device numbers that mountinfo does not show */
+	bool is_comparable = S_ISDIR(st.st_mode) && strcmp(m->type, "btrfs") != 0;
+
+	if (is_comparable && (major(st.st_dev) != m->major || minor(st.st_dev) != m->minor))
 		return fail(ESTALE, "%s: something else is mounted there", m->point);
 	buf_printf(reply, "block_size %llu\nblocks %llu\nblocks_free %llu\nblocks_available %llu\n"
 		   "files %llu\nfiles_free %llu\n",

@@ -1,6 +1,6 @@
 /*
- * What source.h promises, for all three ways of looking: live, saving and replaying. It knows frames,
- * where a path stands in a run, and what was already read in this frame; the rest is in source_*.c.
+ * What source.h promises, for all three ways of looking: live, saving, replaying. It knows frames
+ * and what was already read in this one; the rest is in source_*.c.
  */
 #include "common/kernel/source.h"
 
@@ -180,73 +180,18 @@ int src_frame_end(void)
 	return src_save_end();
 }
 
-/* ---- where a path stands in the run ---- */
+/* ---- what is told ---- */
 
-struct place {
-	const char *path;              /* in the run and in the cache: netns/INODE/proc/net/snmp */
-	const char *plain;             /* the end of it that is the path itself */
-};
-
-static bool is_reserved(const char *path)
+/* Valid until the next call: the buffer is reused. */
+static int find_place(uint64_t netns, const char *below, const char *path, struct src_place *p)
 {
-	static const char *const names[] = { "manifest", "calls", "netns" };
-	const size_t n = strcspn(path, "/");
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == n && !memcmp(path, names[i], n))
-			return true;
-	return false;
-}
-
-/* Appends path without what says nothing ("//", "./"); false: it says "..", or more than a path may. */
-static bool add_path(struct buf *to, const char *path)
-{
-	bool is_first = !to->len || to->data[to->len - 1] == '/';
-
-	for (;;) {
-		path += strspn(path, "/");
-		if (!*path)
-			return to->len < SRC_PATH_MAX;
-		const char *end = strchrnul(path, '/');
-		const size_t n = (size_t)(end - path);
-
-		if (n == 2 && path[0] == '.' && path[1] == '.')
-			return false;
-		if (n != 1 || path[0] != '.') {
-			if (!is_first)
-				buf_add_char(to, '/');
-			buf_add(to, path, n);
-			is_first = false;
-		}
-		path = end;
-	}
-}
-
-/* Valid until the next call. `below`: a folder that is already a place's plain path, or NULL. */
-static int find_place(uint64_t netns, const char *below, const char *path, struct place *p)
-{
-	struct buf *b = &source.place;
-
 	if (!src_is_open())
 		return fail(EINVAL, "no system and no saved run is open");
-	buf_reset(b);
-	if (netns)
-		buf_printf(b, "netns/%llu/", (unsigned long long)netns);
-	const size_t prefix = b->len;
+	int err = src_find_place(&source.place, netns, below, path, p);
 
-	if (below) {
-		buf_add_text(b, below);
-		buf_add_char(b, '/');
-	}
-	const size_t start = b->len;
-
-	if (!add_path(b, path) || b->len == start || (!below && is_reserved(b->data + prefix))) {
-		const bool is_long = b->len >= SRC_PATH_MAX;
-
-		return fail(is_long ? ENAMETOOLONG : EINVAL, "/%s%s%.200s%s: not a path that can be read",
-			    below ? below : "", below ? "/" : "", path, is_long ? "..." : "");
-	}
-	*p = (struct place){ b->data, b->data + prefix };
+	if (err)
+		return fail(-err, "/%s%s%.200s: not a path that can be read", below ? below : "",
+			    below ? "/" : "", path + strspn(path, "/"));
 	return 0;
 }
 
@@ -283,7 +228,7 @@ static struct text keep_content(const struct buf *b)
 /* ---- files ---- */
 
 /* Live: `name` below fd `at`. */
-static const struct entry *read_entry(const struct place *p, int at, const char *name)
+static const struct entry *read_entry(const struct src_place *p, int at, const char *name)
 {
 	struct entry *e = find_entry(KIND_READ, p->path);
 	struct buf *b = &source.scratch;
@@ -291,7 +236,8 @@ static const struct entry *read_entry(const struct place *p, int at, const char 
 	if (e)
 		return e;
 	buf_reset(b);
-	e = new_entry(KIND_READ, p->path, is_live() ? src_live_read(at, name, b) : src_replay_read(p->path, b));
+	e = new_entry(KIND_READ, p->path,
+		      is_live() ? src_live_read(at, name, b) : src_replay_read(p->path, b));
 	if (!e->err)
 		e->content = keep_content(b);
 	if (src_is_saving() && e->err)
@@ -303,7 +249,7 @@ static const struct entry *read_entry(const struct place *p, int at, const char 
 
 int src_read(const char *path, struct text *content)
 {
-	struct place p;
+	struct src_place p;
 	int err = find_place(source.netns, NULL, path, &p);
 
 	if (err)
@@ -332,7 +278,7 @@ int src_readf(struct text *content, const char *format, ...)
 
 bool src_exists(const char *path)
 {
-	struct place p;
+	struct src_place p;
 	struct stat st;
 
 	if (find_place(source.netns, NULL, path, &p))
@@ -341,7 +287,8 @@ bool src_exists(const char *path)
 
 	if (!e) {
 		e = new_entry(KIND_EXISTS, p.path, 0);
-		e->exists = is_live() ? !fstatat(source.root, p.plain, &st, 0) : src_replay_exists(p.path);
+		e->exists = is_live() ? !fstatat(source.root, p.plain, &st, 0) :
+			src_replay_exists(p.path);
 		if (e->exists && src_is_saving())
 			src_save_exists(p.path);
 	}
@@ -362,7 +309,7 @@ static int list_live(int at, const char *name, struct src_names *names)
 	return err;
 }
 
-static const struct entry *list_entry(const struct place *p, int at, const char *name)
+static const struct entry *list_entry(const struct src_place *p, int at, const char *name)
 {
 	struct entry *e = find_entry(KIND_LIST, p->path);
 	struct src_names names = { 0 };
@@ -381,7 +328,7 @@ static const struct entry *list_entry(const struct place *p, int at, const char 
 
 int src_list(const char *path, struct src_names *names)
 {
-	struct place p;
+	struct src_place p;
 	int err = find_place(source.netns, NULL, path, &p);
 
 	if (err)
@@ -396,14 +343,15 @@ int src_list(const char *path, struct src_names *names)
 
 /* ---- links ---- */
 
-static int link_entry(const struct place *p, int at, const char *name, const char **target)
+static int link_entry(const struct src_place *p, int at, const char *name, const char **target)
 {
 	struct entry *e = find_entry(KIND_LINK, p->path);
 
 	if (!e) {
 		const char *found = NULL;
 
-		e = new_entry(KIND_LINK, p->path, is_live() ? src_link_at(at, name, &source.arena, &found) :
+		e = new_entry(KIND_LINK, p->path,
+			      is_live() ? src_link_at(at, name, &source.arena, &found) :
 			      src_replay_link(p->path, &source.arena, &found));
 		e->target = found;
 		if (src_is_saving() && e->err)
@@ -419,7 +367,7 @@ static int link_entry(const struct place *p, int at, const char *name, const cha
 
 int src_link(const char *path, const char **target)
 {
-	struct place p;
+	struct src_place p;
 	int err = find_place(source.netns, NULL, path, &p);
 
 	return err ? err : link_entry(&p, source.root, p.plain, target);
@@ -429,16 +377,16 @@ int src_link(const char *path, const char **target)
 
 int src_dir_open(struct src_dir *d, const char *path)
 {
-	struct place p;
+	struct src_place p;
 	int err = find_place(source.netns, NULL, path, &p);
 	int fd = -1;
 
 	if (err)
 		return err;
-	if (is_live())
-		err = (fd = openat(source.root, p.plain, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ? -errno : 0;
-	else
+	if (!is_live())
 		err = src_replay_dir(p.path);
+	else if ((fd = openat(source.root, p.plain, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		err = -errno;
 	if (src_is_saving() && err)
 		src_save_error(SRC_LIST, p.path, -err);
 	else if (src_is_saving())
@@ -461,12 +409,12 @@ static bool is_below(const char *name)
 }
 
 /*
- * The bare case is openat, read until the end, close, and nothing else: there may be tens of thousands.
+ * The bare case is openat, read, close and nothing else: there may be tens of thousands of them.
  * A name with ".." in it may still be fine, so it is looked at properly.
  */
 int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 {
-	struct place p;
+	struct src_place p;
 	int err;
 
 	if (is_live() && !src_is_saving() && is_below(name)) {
@@ -483,8 +431,6 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 	err = find_place(d->netns, d->path, name, &p);
 	if (err)
 		return err;
-	const char *plain_name = p.plain + strlen(d->path) + 1;
-
 	if (!is_live() && !src_is_saving()) {
 		buf_reset(&d->buf);
 		err = src_replay_read(p.path, &d->buf);
@@ -493,7 +439,7 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 		*content = buf_text(&d->buf);
 		return 0;
 	}
-	const struct entry *e = read_entry(&p, d->fd, plain_name);
+	const struct entry *e = read_entry(&p, d->fd, p.name);
 
 	if (e->err)
 		return report(p.plain, e->err);
@@ -503,15 +449,15 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 
 int src_dir_link(struct src_dir *d, const char *name, const char **target)
 {
-	struct place p;
+	struct src_place p;
 	int err = find_place(d->netns, d->path, name, &p);
 
-	return err ? err : link_entry(&p, d->fd, p.plain + strlen(d->path) + 1, target);
+	return err ? err : link_entry(&p, d->fd, p.name, target);
 }
 
 int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count)
 {
-	struct place p;
+	struct src_place p;
 
 	if (is_live() && !src_is_saving()) {
 		int err = src_numbers_fd(d->fd, &source.arena, list, count);
@@ -549,7 +495,8 @@ void src_dir_close(struct src_dir *d)
 
 /* ---- calls ---- */
 
-static void make_call(struct entry *e, const char *key, int (*fetch)(void *, struct buf *), void *arg)
+static void make_call(struct entry *e, const char *key, int (*fetch)(void *, struct buf *),
+		      void *arg)
 {
 	struct buf reply = { 0 };
 
@@ -569,7 +516,8 @@ static void make_call(struct entry *e, const char *key, int (*fetch)(void *, str
 	buf_free(&reply);
 }
 
-int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg, struct text *reply)
+int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
+	     struct text *reply)
 {
 	char netns[32] = "";
 

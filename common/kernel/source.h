@@ -1,29 +1,35 @@
 /*
- * The source: the only way to the system. Every byte the program learns from the kernel comes through
- * here, so that --save can keep it and --root can replay it, in the same binary.
+ * The source: the only way to the system. Every byte the program learns from the kernel comes
+ * through here, so that --save can keep it and --root can replay it, in the same binary.
  *
- * Paths have no leading slash ("proc/stat"). What is returned lives until the frame's end unless stated.
- * Errors are negative errnos with fail text that names the file ("/proc/1/stack: Permission denied").
- * A path is read once per frame: reading it again gives the same bytes.
+ * Paths have no leading slash ("proc/stat") and no "..". What is returned lives until the frame's
+ * end unless stated. Errors are negative errnos with fail text that names the file
+ * ("/proc/1/stack: Permission denied"). A path is read once per frame: reading it again gives the
+ * same bytes. What is read before the first frame belongs to it, between two to the later one.
  *
  * A saved run:
- *     DIR/manifest              "perfbox-save 1", then KEY<TAB>VALUE lines: version, applet, command line words, ...
+ *     DIR/manifest              "perfbox-save 1", then KEY<TAB>VALUE lines: version, applet,
+ *                               command line words, ...
  *     DIR/environment           KEY<TAB>VALUE lines, see environment.h
  *     DIR/workload              what --workload said, if anything
  *     DIR/000000/manifest       one frame; lines TAB-separated, words escaped (\t \n \r \\ \xNN):
  *         clock  REALTIME_NS MONOTONIC_NS
- *         error  PATH ERRNO_NAME [OP]   a read, list, link or value that failed with something else than ENOENT;
- *                                       OP: list, link, value; without it the line answers for all that have none
+ *         error  PATH ERRNO_NAME [OP]   a read, list, link or value that failed, and not with
+ *                                       ENOENT. OP: list, link, value; a line without it answers
+ *                                       for every one that has no line of its own
  *         exists PATH                   src_exists said so
- *         dir    PATH NAME ...          what a directory listed, when that is not just what the frame holds
+ *         dir    PATH NAME ...          what a directory listed, when that is not just what the
+ *                                       frame holds
  *         link   PATH TARGET
  *         value  NAME TEXT              page_size, clock_ticks, uid, pid, affinity ..., uname.*
- *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting from 0 in order
+ *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting all
+ *                                       call lines from 0 in order
  *     DIR/000000/proc/stat ...  the files themselves
  *     DIR/000000/netns/INODE/proc/net/snmp   read inside that network namespace
  * Empty lines and lines that start with # are passed over in a frame's manifest.
- * A directory without a manifest is a root of one frame. A file that is in the frame's folder but not in
- * its manifest is found all the same, so a saved run can be written by hand.
+ * A directory without a manifest is a root of one frame, and so is one frame's folder. A file that
+ * is in the frame's folder but not in its manifest is found all the same, so a saved run can be
+ * written by hand.
  */
 #ifndef KERNEL_SOURCE_H
 #define KERNEL_SOURCE_H
@@ -37,7 +43,7 @@
 #include "common/base/mem.h"
 #include "common/base/text.h"
 
-#define SRC_FILE_MAX (64u << 20)       /* a file larger than this is cut there and fails with EFBIG */
+#define SRC_FILE_MAX (64u << 20)       /* a file or a reply larger than this fails with EFBIG */
 
 int src_open_live(void);
 int src_open_root(const char *dir);    /* a saved run, or a plain tree */
@@ -45,17 +51,20 @@ bool src_is_live(void);
 void src_close(void);
 
 /*
- * Keep what is read, under dir: made 0700, must not exist or be empty and ours, never through a link.
- * keep: how many of the latest frames stay on disk (0: all); the first frame always stays.
- * Call after src_open_*, before the first frame. The writing itself is reported by src_frame_end.
+ * Keep what is read, under dir: made 0700, must not exist or be empty and ours, never through a
+ * link. keep: how many of the latest frames stay on disk (0: all); the first frame always stays.
+ * Call after src_open_*, before the first frame. The writing itself is reported by src_frame_end; a
+ * frame that could not be written whole is taken away again.
  */
 int src_save(const char *dir, unsigned keep);
 bool src_is_saving(void);
-int src_save_record(const char *name, struct text content);    /* DIR/NAME: manifest, environment, workload */
-int src_saved_record(const char *name, struct text *content);  /* the same, of the run being replayed; lives until src_close */
+/* DIR/NAME: manifest (its first line may be left out), environment, workload. Again: replaced. */
+int src_save_record(const char *name, struct text content);
+/* The same, of the run being replayed, as it stands; lives until src_close. */
+int src_saved_record(const char *name, struct text *content);
 
-/* Lines of the replayed manifests that could not be understood, and where the first stands: "run/000001/manifest
- * line 7: not understood"; "" if there is none. */
+/* Lines of the replayed manifests that could not be understood, and where the first stands:
+ * "run/000001/manifest line 7: not understood"; "" if there is none. */
 unsigned src_garbled(void);
 const char *src_garbled_text(void);
 
@@ -68,7 +77,8 @@ struct frame {
 
 int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
 const struct frame *src_frame(void);
-/* Frees what the frame lent. -errno with text if saving failed: again at each later frame, nothing more is kept. */
+/* Frees what the frame lent. -errno with text if saving failed: then nothing more is kept, and each
+ * later frame says so again. */
 int src_frame_end(void);
 struct arena *src_arena(void);         /* the frame's */
 uint64_t src_now_ns(void);             /* CLOCK_MONOTONIC now; replaying: the frame's */
@@ -77,7 +87,7 @@ int src_read(const char *path, struct text *content);
 int src_readf(struct text *content, const char *format, ...) PRINTF_LIKE(2, 3);
 bool src_exists(const char *path);
 
-/* Names in a directory, without . and .., sorted bytewise; numbers-only directories (proc) keep kernel order. */
+/* Names in a directory, without . and .., sorted bytewise; if all are decimal, by number. */
 struct src_names {
 	const char **items;
 	size_t count;
@@ -87,8 +97,9 @@ int src_list(const char *path, struct src_names *names);
 int src_link(const char *path, const char **target);   /* readlink */
 
 /*
- * Many files below one directory, as cheaply as openat, read, close: nothing is cached and what is read
- * lives until the next src_dir_read on the same struct src_dir.
+ * Many files below one directory, as cheaply as openat, read, close: nothing is cached (unless
+ * saving) and what is read lives until the next src_dir_read on the same struct src_dir. It may
+ * stay open from frame to frame.
  */
 struct src_dir {
 	int fd;                        /* -1 in replay */
@@ -97,18 +108,22 @@ struct src_dir {
 	uint64_t netns;                /* src_netns when it was opened */
 };
 int src_dir_open(struct src_dir *d, const char *path);
-int src_dir_read(struct src_dir *d, const char *name, struct text *content);  /* name may hold slashes */
-int src_dir_link(struct src_dir *d, const char *name, const char **target);   /* lives until the frame's end */
+/* name may hold slashes */
+int src_dir_read(struct src_dir *d, const char *name, struct text *content);
+/* lives until the frame's end */
+int src_dir_link(struct src_dir *d, const char *name, const char **target);
 /* The decimal names in it (pids, tids), always ascending; *list lives until the frame's end. */
 int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count);
 void src_dir_close(struct src_dir *d);
 
 /*
- * Anything that is not a file: an ioctl, a getsockopt, a netlink dump, statfs, a BPF map already turned
- * into rows. `key` names it and its arguments. Live: fetch fills reply (or returns -errno); replaying: the
- * saved bytes. Same lifetime rules as src_read.
+ * Anything that is not a file: an ioctl, a getsockopt, a netlink dump, statfs, a BPF map already
+ * turned into rows. `key` names it and its arguments. Live: fetch fills reply (or returns -errno
+ * with fail text); replaying: the saved bytes. Once per key, namespace and frame; same lifetime
+ * rules as src_read.
  */
-int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg, struct text *reply);
+int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
+	     struct text *reply);
 
 /* Small facts, each saved with the frame. */
 struct src_uname {
@@ -116,13 +131,15 @@ struct src_uname {
 };
 const struct src_uname *src_uname(void);       /* lives until src_close; a field may be NULL */
 uint64_t src_page_size(void);
-uint64_t src_clock_ticks(void);                /* per second: unit of utime, stime in /proc/PID/stat */
+uint64_t src_clock_ticks(void);                /* per second: unit of utime in /proc/PID/stat */
 uint64_t src_uid(void);                        /* effective; NA_U64 if a root does not say */
-uint64_t src_pid(void);                        /* of this program, to leave itself out */
-/* The CPUs a thread may run on as a kernel CPU list ("0-3,8"); tid 0: this program. sched_getaffinity(2). */
+uint64_t src_pid(void);                        /* of this program, to leave itself out; NA_U64 */
+/* The CPUs a thread may run on as a kernel CPU list ("0-3,8"), sched_getaffinity(2); tid 0: this
+ * program. -ENODATA if a root does not say. Lives until the frame's end. */
 int src_affinity(uint32_t tid, const char **list);
 
-/* Paths are read inside this network namespace's folder of the save ("netns/INODE/"); 0: the caller's own. */
+/* What is read and called stands in this network namespace's folder of the save ("netns/INODE/");
+ * 0: the caller's own. Live, it is read where the caller is: setns is the caller's. */
 void src_netns(uint64_t inode);
 
 #endif

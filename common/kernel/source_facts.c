@@ -1,4 +1,4 @@
-/* Small facts about the host and this program: asked of libc and the kernel live, of the run in replay. */
+/* Small facts about the host and this program: asked of the kernel live, of the run in replay. */
 #include "common/kernel/source_impl.h"
 
 #include <errno.h>
@@ -135,7 +135,8 @@ static void format_list(const unsigned long *mask, size_t bytes, struct buf *lis
 			continue;
 		while (has_cpu(mask, bytes, cpu + 1))
 			cpu++;
-		buf_printf(list, cpu > first ? "%s%zu-%zu" : "%s%zu", list->len ? "," : "", first, cpu);
+		buf_printf(list, cpu > first ? "%s%zu-%zu" : "%s%zu", list->len ? "," : "", first,
+			   cpu);
 	}
 }
 

@@ -1,8 +1,9 @@
 /*
- * Shared by the files behind source.h and by their tests: reading the live system (source_live), the
- * manifest's words and lines (source_manifest), keeping a run (source_save), replaying one
- * (source_replay), facts (source_facts). Functions here return 0 or -errno and leave the text to
- * source.c unless they say otherwise.
+ * Shared by the files behind source.h and by their tests: where a path stands in a run
+ * (source_place), reading the live system (source_live), the manifest's words and lines
+ * (source_manifest), keeping a run (source_save), replaying one (source_replay), facts
+ * (source_facts). Functions here return 0 or -errno and leave the text to source.c unless they say
+ * otherwise.
  */
 #ifndef KERNEL_SOURCE_IMPL_H
 #define KERNEL_SOURCE_IMPL_H
@@ -10,10 +11,13 @@
 #include "common/base/hash.h"
 #include "common/kernel/source.h"
 
-#define SRC_PATH_MAX 4096              /* PATH_MAX, linux/limits.h: a longer path can't be opened either */
-#define SRC_NAMES_MAX (1u << 23)       /* names in one directory: twice the most pids there can be */
+#define SRC_PATH_MAX 4096              /* PATH_MAX, linux/limits.h: a longer one can't be opened */
+#define SRC_NAMES_MAX (1u << 23)       /* in one directory: twice the most pids there can be */
 
-/* What can be asked about a path. One path may fail differently for each: reading a directory is EISDIR. */
+/*
+ * What can be asked about a path. One path may fail differently for each: reading a directory is
+ * EISDIR, listing it is not.
+ */
 enum src_op {
 	SRC_READ, SRC_LIST, SRC_LINK,
 	SRC_VALUE,                     /* a fact that could not be had */
@@ -22,16 +26,34 @@ enum src_op {
 };
 const char *src_op_name(enum src_op op);
 
+/* ---- source_place.c ---- */
+
+struct src_place {
+	const char *path;              /* in the run and in the cache: netns/INODE/proc/net/snmp */
+	const char *plain;             /* the end of it that is the path itself: proc/net/snmp */
+	const char *name;              /* the end of that which is below `below`; else the same */
+};
+/*
+ * -EINVAL: "..", nothing, or a name that is not the kernel's; -ENAMETOOLONG. below: a folder that
+ * is already a plain path, or NULL. What p points to is b.
+ */
+int src_find_place(struct buf *b, uint64_t netns, const char *below, const char *path,
+		   struct src_place *p);
+
 /* ---- source_live.c: any fd, so a replayed folder as well ---- */
 
-int src_live_read(int at, const char *path, struct buf *to);     /* opens, appends all of it, closes */
-int src_live_read_quick(int at, const char *name, struct buf *to);      /* never dev/kmsg; fewest calls */
-int src_read_fd(int fd, struct buf *to);                         /* appends until the end */
-int src_list_fd(int fd, struct arena *arena, struct src_names *names);  /* in the order src_list promises */
+/* Opens, appends all of it, closes. */
+int src_live_read(int at, const char *path, struct buf *to);
+/* The same with the fewest calls; not for dev/kmsg. */
+int src_live_read_quick(int at, const char *name, struct buf *to);
+int src_read_fd(int fd, struct buf *to);
+/* In the order src_list promises. */
+int src_list_fd(int fd, struct arena *arena, struct src_names *names);
 int src_numbers_fd(int fd, struct arena *arena, const uint32_t **list, size_t *count);
 int src_link_at(int at, const char *path, struct arena *arena, const char **target);
-bool src_name_is_number(const char *name, uint32_t *number);     /* decimal, no zeros before it, fits */
-void src_sort_numbers(uint32_t *list, size_t count);             /* nothing to do if it ascends already */
+/* Decimal, no zeros before it, fits. */
+bool src_name_is_number(const char *name, uint32_t *number);
+void src_sort_numbers(uint32_t *list, size_t count);
 void src_sort_names(struct src_names *names);
 
 /*
@@ -47,9 +69,10 @@ extern bool src_without_openat2;       /* for tests; set by itself when the kern
 #define SRC_FORMAT "perfbox-save 1\n"  /* the first line of a saved run's manifest */
 
 void src_add_word(struct buf *line, const char *s);              /* a tab and the word, escaped */
-bool src_unescape(struct text word, struct arena *arena, const char **s);  /* false: garbled, or holds a NUL */
+/* False: garbled, or holds a NUL. */
+bool src_unescape(struct text word, struct arena *arena, const char **s);
 void src_add_errno(struct buf *line, int err);                   /* the same for "EACCES", or "0" */
-bool src_parse_errno(const char *word, int *err);                /* a name or a number; false: unknown */
+bool src_parse_errno(const char *word, int *err);                /* a name or a number */
 
 struct src_call_line {
 	unsigned number;               /* its reply is calls/NUMBER */
@@ -82,7 +105,8 @@ void src_manifest_free(struct src_manifest *m);
 
 void src_save_file(const char *path, struct text content);
 void src_save_folder(const char *path);
-void src_save_error(enum src_op op, const char *path, int err);  /* err > 0; ENOENT leaves no line */
+/* err > 0. ENOENT leaves no line: a path that is not in the frame is not there. */
+void src_save_error(enum src_op op, const char *path, int err);
 void src_save_names(const char *path, const struct src_names *names);
 void src_save_link(const char *path, const char *target);
 void src_save_exists(const char *path);
@@ -95,7 +119,8 @@ void src_save_close(void);
 /* ---- source_replay.c ---- */
 
 int src_replay_open(const char *dir);                            /* with fail text */
-int src_replay_begin(struct frame *frame);                       /* 1, 0: over, -errno with fail text */
+/* 1; 0: the replay is over; -errno with fail text. */
+int src_replay_begin(struct frame *frame);
 void src_replay_end(void);
 void src_replay_close(void);
 int src_replay_read(const char *path, struct buf *to);
@@ -104,7 +129,8 @@ int src_replay_link(const char *path, struct arena *arena, const char **target);
 int src_replay_dir(const char *path);                            /* is there such a directory? */
 bool src_replay_exists(const char *path);
 int src_replay_call(const char *key, struct buf *reply);
-int src_replay_value(const char *name, const char **text);       /* -ENODATA; lives until the frame's end */
+/* -ENODATA if the run does not say; lives until the frame's end. */
+int src_replay_value(const char *name, const char **text);
 
 /* ---- source.c ---- */
 

@@ -11,19 +11,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define READ_FIRST 4000                /* most files below /proc/PID fit; the buffer becomes a page */
+#define READ_FIRST 4000                /* most files of a process fit; the buffer becomes a page */
 #define ROOM_LEAST 256                 /* bytes: no read for less */
-#define RECORD_MAX 16384               /* longer than any record of /dev/kmsg, kernel/printk/printk.c */
+#define RECORD_MAX 16384               /* longer than any record of /dev/kmsg */
 #define DENTS_BYTES 32768
 #define OPENAT2_TRIES 16
 
 bool src_without_openat2;
 
 /*
- * Until read says 0: a short read is not the end. seq_file hands out what fits its own page, however
- * large our buffer is (fs/seq_file.c, seq_read_iter), and one record that does not fit ends a read after
- * any number of bytes. Only of a file known to be one record (single_open) is a short read all of it:
- * the record is made in a buffer that grows until it fits, and copied out as far as there is room.
+ * Until read says 0: a short read is not the end. seq_file hands out what fits its own page,
+ * however large our buffer is (fs/seq_file.c, seq_read_iter), and one record that does not fit
+ * ends a read after any number of bytes. Only of a file known to be one record (single_open) is a
+ * short read all of it: the record is made in a buffer that grows until it fits, and copied out as
+ * far as there is room.
  */
 static int read_whole(int fd, bool has_one_record, struct buf *to)
 {
@@ -81,14 +82,15 @@ static int read_records(int fd, struct buf *to)
 }
 
 /*
- * The files of a process or thread that are read by the ten thousand, where asking for the end once more
- * is a fifth of the whole cost: all are ONE() or single_open in fs/proc/base.c. Elsewhere these names
- * (a block device's stat in sysfs) are one record as well.
+ * The files of a thread that are read by the ten thousand, where asking for the end once more is a
+ * fifth of the whole cost: all are ONE() or single_open in fs/proc/base.c. Elsewhere these names (a
+ * block device's stat in sysfs) are one record as well.
  */
 static bool has_one_record(const char *name)
 {
 	static const struct text names[] = {
-		TEXT("stat"), TEXT("schedstat"), TEXT("status"), TEXT("comm"), TEXT("wchan"), TEXT("io"),
+		TEXT("stat"), TEXT("schedstat"), TEXT("status"), TEXT("comm"), TEXT("wchan"),
+		TEXT("io"),
 	};
 	const char *slash = strrchr(name, '/');
 	const struct text last = text_of(slash ? slash + 1 : name);
@@ -219,7 +221,7 @@ void src_sort_numbers(uint32_t *list, size_t count)
 
 int src_numbers_fd(int fd, struct arena *arena, const uint32_t **list, size_t *count)
 {
-	static struct number_list found;       /* kept from call to call: there is one per process to list */
+	static struct number_list found;       /* kept: there is one call per process */
 
 	found.count = 0;
 	int err = each_name(fd, add_number, &found);
@@ -323,7 +325,8 @@ static int walk_below(int at, const char *path, int flags)
 			break;
 		memcpy(name, path, n);
 		name[n] = '\0';
-		int fd = openat(now, name, O_NOFOLLOW | O_CLOEXEC | (*slash ? O_PATH | O_DIRECTORY : flags));
+		int fd = openat(now, name, O_NOFOLLOW | O_CLOEXEC |
+				(*slash ? O_PATH | O_DIRECTORY : flags));
 		int err = errno;
 
 		if (now != at)

@@ -261,8 +261,9 @@ static const struct kind {
 	const char *name;
 	const char *(*parse)(struct line *l, struct src_manifest *m);  /* NULL, or what is wrong */
 } kinds[] = {
-	{ "clock", parse_clock }, { "error", parse_error }, { "dir", parse_dir }, { "link", parse_link },
-	{ "exists", parse_exists }, { "value", parse_value }, { "call", parse_call },
+	{ "clock", parse_clock }, { "error", parse_error }, { "dir", parse_dir },
+	{ "link", parse_link }, { "exists", parse_exists }, { "value", parse_value },
+	{ "call", parse_call },
 };
 
 static const struct kind *find_kind(struct text line)

@@ -1,4 +1,4 @@
-/* Replaying a saved run, or a plain tree, frame by frame. Nothing here touches the host it runs on. */
+/* Replaying a saved run, or a plain tree, frame by frame, without touching the host it runs on. */
 #include "common/kernel/source_impl.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 static struct replay {
 	int root;                      /* the run's folder; -1: none */
 	const char *dir;               /* its name, for texts; lives in the run's arena */
-	const char **folders;          /* the frames' names in order; NULL: root is the only frame */
+	const char **folders;          /* the frames' names in order; NULL: root is the one */
 	size_t count, next;
 
 	int frame;                     /* the folder of frame `next`; -1: not loaded */
@@ -110,7 +110,7 @@ static int find_frames(void)
 	return 0;
 }
 
-/* A run says so in its manifest; one that was interrupted early may have no more than its first folder. */
+/* A run says so in its manifest; one made by hand may have no more than its first folder. */
 static int find_form(void)
 {
 	struct buf b = { 0 };
@@ -125,7 +125,8 @@ static int find_form(void)
 	if (err && err != -ENOENT)
 		return fail_errno(-err, "%s/manifest", replay.dir);
 	if (is_newer)
-		return fail(EPROTONOSUPPORT, "%s/manifest: saved in a form this version does not know", replay.dir);
+		return fail(EPROTONOSUPPORT,
+			    "%s/manifest: saved in a form this version does not know", replay.dir);
 	if (!is_run && fstatat(replay.root, "000000", &st, AT_SYMLINK_NOFOLLOW)) {
 		replay.count = 1;
 		return 0;
@@ -174,14 +175,18 @@ void src_replay_close(void)
 
 /* ---- a frame ---- */
 
+/* A fact holds for the whole run, wherever it was asked for; where a thread may run does not. */
 static void keep_values(void)
 {
-	for (const struct src_value_line *v = replay.manifest.first_value; v; v = v->next)
-		if (strncmp(v->name, "affinity", 8) != 0 && !hash_find_name(&replay.values, v->name)) {
-			const char *name = arena_strdup(src_run_arena(), v->name);
+	struct arena *arena = src_run_arena();
 
-			*hash_name(&replay.values, name) = arena_strdup(src_run_arena(), v->text);
-		}
+	for (const struct src_value_line *v = replay.manifest.first_value; v; v = v->next) {
+		if (!strncmp(v->name, "affinity", 8) || hash_find_name(&replay.values, v->name))
+			continue;
+		void **text = hash_name(&replay.values, arena_strdup(arena, v->name));
+
+		*text = arena_strdup(arena, v->text);
+	}
 }
 
 static int load_manifest(void)
@@ -194,8 +199,9 @@ static int load_manifest(void)
 		src_parse_manifest(buf_text(&b), &replay.arena, m);
 	buf_free(&b);
 	if (m->garbled && !replay.garbled)
-		replay.garbled_text = arena_printf(src_run_arena(), "%s/%s%smanifest line %u: %s", replay.dir,
-			replay.folder, *replay.folder ? "/" : "", m->garbled_line, m->garbled_why);
+		replay.garbled_text = arena_printf(src_run_arena(), "%s/%s%smanifest line %u: %s",
+			replay.dir, replay.folder, *replay.folder ? "/" : "", m->garbled_line,
+			m->garbled_why);
 	replay.garbled += m->garbled;
 	keep_values();
 	return err == -ENOENT ? 0 : err;
@@ -263,6 +269,15 @@ int src_replay_read(const char *path, struct buf *to)
 	return err ? err : read_below(replay.frame, path, to);
 }
 
+static struct src_names copy_names(const struct src_names *from, struct arena *arena)
+{
+	struct src_names copy = { arena_alloc(arena, from->count * sizeof(*copy.items)), 0 };
+
+	for (; copy.count < from->count; copy.count++)
+		copy.items[copy.count] = arena_strdup(arena, from->items[copy.count]);
+	return copy;
+}
+
 int src_replay_list(const char *path, struct arena *arena, struct src_names *names)
 {
 	int err = need_frame();
@@ -276,11 +291,7 @@ int src_replay_list(const char *path, struct arena *arena, struct src_names *nam
 	if (err)
 		return err;
 	if (recorded) {
-		struct src_names copy = { arena_alloc(arena, recorded->count * sizeof(*copy.items)), 0 };
-
-		for (; copy.count < recorded->count; copy.count++)
-			copy.items[copy.count] = arena_strdup(arena, recorded->items[copy.count]);
-		*names = copy;
+		*names = copy_names(recorded, arena);
 		return 0;
 	}
 	int fd = open_dir_below(replay.frame, path);
@@ -328,7 +339,8 @@ int src_replay_link(const char *path, struct arena *arena, const char **target)
 	/* not recorded: a link in a tree that was copied with its links */
 	const char *slash = strrchr(path, '/');
 	char *parent = slash ? arena_copy(arena, path, (size_t)(slash - path)) : NULL;
-	int at = parent ? src_open_below(replay.frame, parent, O_PATH | O_DIRECTORY, SRC_IN_ROOT) : replay.frame;
+	int at = !parent ? replay.frame :
+		src_open_below(replay.frame, parent, O_PATH | O_DIRECTORY, SRC_IN_ROOT);
 
 	if (at < 0)
 		return at;
@@ -344,7 +356,8 @@ bool src_replay_exists(const char *path)
 		return false;
 	const struct src_manifest *m = &replay.manifest;
 
-	if (hash_find_name(&m->exists, path) || hash_find_name(&m->dirs, path) || hash_find_name(&m->links, path))
+	if (hash_find_name(&m->exists, path) || hash_find_name(&m->dirs, path) ||
+	    hash_find_name(&m->links, path))
 		return true;
 	int err = recorded_error(SRC_READ, path);
 

@@ -1,4 +1,4 @@
-/* Keeping what a run read: folders and files as the kernel names them, everything else in a manifest. */
+/* Keeping what a run read: files as the kernel names them, everything else in a manifest. */
 #include "common/kernel/source_impl.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static struct save {
 	struct arena arena;
 	struct hash made;              /* folders of this frame */
 	struct hash values;            /* facts already in this frame */
-	int parent;                    /* fd of the folder last written to, its path in parent_path */
+	int parent;                    /* the folder last written to, its path in parent_path */
 	const char *parent_path;
 } save = { .top = -1, .frame = -1, .manifest = -1, .parent = -1 };
 
@@ -44,7 +44,7 @@ static void frame_name(char name[FRAME_NAME_MAX], unsigned index)
 	snprintf(name, FRAME_NAME_MAX, "%06u", index);
 }
 
-/* Remembers the first trouble only: what comes behind it follows from it. `what`: a path, or NULL. */
+/* Remembers the first trouble only: what comes behind it follows from it. what: a path, or NULL. */
 static void give_up(int err, const char *what)
 {
 	struct buf text = { 0 };
@@ -126,8 +126,10 @@ static int remove_tree(int at, const char *name, unsigned depth)
 
 	if (fd < 0)
 		return -errno;
-	int err = depth > REMOVE_DEPTH_MAX ? -ELOOP : fstat(fd, &st) || fstat(save.top, &top) ? -errno : 0;
+	int err = fstat(fd, &st) || fstat(save.top, &top) ? -errno : 0;
 
+	if (!err && depth > REMOVE_DEPTH_MAX)
+		err = -ELOOP;
 	if (!err && (st.st_dev != top.st_dev || st.st_uid != geteuid()))
 		err = -EPERM;
 	if (!err)
@@ -158,7 +160,8 @@ static int adopt(int fd)
 	if (err)
 		return fail_errno(-err, "%s", save.dir);
 	if (!is_empty)
-		return fail(ENOTEMPTY, "%s: not empty: a run is saved in a folder of its own", save.dir);
+		return fail(ENOTEMPTY, "%s: not empty: a run is saved in a folder of its own",
+			    save.dir);
 	return fchmod(fd, 0700) ? fail_errno(errno, "%s", save.dir) : 0;
 }
 
@@ -195,7 +198,7 @@ int src_save(const char *dir, unsigned keep)
 	size_t len = strlen(dir);
 
 	if (!src_is_open() || save.dir)
-		return fail(EINVAL, "%s: a run can be saved only once, and not before it is opened", dir);
+		return fail(EINVAL, "%s: a run is saved once, and not before it is opened", dir);
 	/* "link/" would be followed */
 	while (len > 1 && dir[len - 1] == '/')
 		len--;
@@ -223,7 +226,7 @@ int src_save_record(const char *name, struct text content)
 
 	if (!save.dir)
 		return fail(EINVAL, "%s: nothing is being saved", name);
-	if (!*name || *name == '.' || strchr(name, '/') || strspn(name, "0123456789") == strlen(name))
+	if (!*name || *name == '.' || strchr(name, '/') || !name[strspn(name, "0123456789")])
 		return fail(EINVAL, "%s/%s: no name for a record", save.dir, name);
 	if (is_manifest && !text_starts(content, SRC_FORMAT))
 		buf_add_text(&b, SRC_FORMAT);
@@ -271,7 +274,8 @@ void src_save_begin(const struct frame *frame)
 {
 	save.has_begun = true;
 	if (is_ready() && frame->monotonic_ns)
-		buf_printf(&save.lines, "clock\t%llu\t%llu\n", (unsigned long long)frame->realtime_ns,
+		buf_printf(&save.lines, "clock\t%llu\t%llu\n",
+			   (unsigned long long)frame->realtime_ns,
 			   (unsigned long long)frame->monotonic_ns);
 }
 
@@ -387,14 +391,15 @@ static int folder(const char *path, size_t len)
 {
 	if (!len)
 		return save.frame;
-	if (save.parent_path && strlen(save.parent_path) == len && !memcmp(save.parent_path, path, len))
+	if (save.parent_path && !strncmp(save.parent_path, path, len) && !save.parent_path[len])
 		return save.parent;
 	const char *copy = arena_copy(&save.arena, path, len);
 
 	close_fd(&save.parent);
 	save.parent_path = NULL;
 	int fd = hash_find_name(&save.made, copy) ?
-		src_open_below(save.frame, copy, O_PATH | O_DIRECTORY, SRC_NO_LINKS) : make_folders(copy);
+		src_open_below(save.frame, copy, O_PATH | O_DIRECTORY, SRC_NO_LINKS) :
+		make_folders(copy);
 
 	if (fd < 0)
 		return fd;

@@ -180,8 +180,8 @@ static int explain_refusal(int err)
 
 static int explain_load(int err)
 {
-	if (err == EPERM || err == EACCES)
-		return explain_refusal(err);
+	if (err == EPERM)
+		return explain_refusal(err);   /* the verifier's own refusals are EACCES and EINVAL */
 	if (err == ENOSYS)
 		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
 	if (is_older_than(5, 12))

@@ -1,5 +1,7 @@
 #include "common/report/fill.h"
 
+#include "common/report/escape.h"
+
 static void put_marked(struct fill *f, struct text t)
 {
 	static const char *const sgr[] = {
@@ -103,28 +105,14 @@ void fill_font(struct fill *f, enum fill_mark font)
 		buf_add_char(&f->word, (char)font);
 }
 
-/* Length of the UTF-8 sequence t starts with; 0 if ill-formed (RFC 3629) or a C1 control. */
-static size_t utf8_length(struct text t)
-{
-	const unsigned char *c = (const unsigned char *)t.data;
-	size_t len = c[0] < 0xc2 || c[0] > 0xf4 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-
-	if (t.len < len)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	bool is_control = c[0] == 0xc2 && c[1] < 0xa0;
-	bool is_overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-	bool is_outside = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
-
-	return is_control || is_overlong || is_outside ? 0 : len;
-}
-
+/* C1 controls are well formed but would still steer a terminal. */
 void fill_utf8(struct fill *f, struct scan *s)
 {
-	size_t len = utf8_length(scan_rest(s));
+	uint32_t code;
+	size_t len = utf8_decode(s->at, (size_t)(s->end - s->at), &code);
 
+	if (len && code < 0xa0)
+		len = 0;
 	fill_char(f, len ? *s->at : '?');
 	if (len)
 		buf_add(&f->word, s->at + 1, len - 1);

@@ -1,7 +1,7 @@
 /*
- * Words in three fonts, filled into lines of a given width behind an indent. Fonts travel inside the
- * text: a word is bytes with FONT_* marks between them, and only printing a line turns marks into SGR
- * sequences or drops them. Every character counts as one column.
+ * Words in three fonts, filled into lines of a given width behind an indent. Fonts travel inside
+ * the text: a word is bytes with FONT_* marks between them, and only printing a line turns marks
+ * into SGR sequences or drops them. Every character counts as one column.
  */
 #ifndef REPORT_FILL_H
 #define REPORT_FILL_H
@@ -24,19 +24,19 @@ struct fill {
 
 	struct buf word, line;
 	size_t word_width, line_width, line_indent;
-	size_t pad;                    /* columns due before the next word of this line; 0: one if not the first */
+	size_t pad;                    /* columns due before the next word; 0: as between words */
 	bool is_blank_due, has_lines;
-	bool is_below_heading;         /* set by the caller: no blank line until a line was printed */
+	bool is_below_heading;         /* set by the caller: no blank line before the next */
 };
 
 void fill_char(struct fill *f, char c);            /* printable ASCII or FIXED_SPACE */
 void fill_string(struct fill *f, const char *s);   /* the same; its spaces do not break */
-void fill_utf8(struct fill *f, struct scan *s);    /* one character off s, at least a byte; '?' if it is none */
+void fill_utf8(struct fill *f, struct scan *s);    /* a character off s; '?' if it is none */
 void fill_blank(struct fill *f, char blank);       /* a space or a tab */
 void fill_font(struct fill *f, enum fill_mark font);       /* of what follows */
 void fill_end_word(struct fill *f);
 void fill_break(struct fill *f);                   /* the rest goes to a new line */
-void fill_blank_line(struct fill *f);              /* and a blank line before it; never two, none at the top */
+void fill_blank_line(struct fill *f);              /* and a blank one before it, never two */
 void fill_free(struct fill *f);                    /* all but to */
 
 #endif

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libelf.h>
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 
 #define ELF_HEAD (EI_NIDENT + 2)       /* up to e_type */
 #define MANGLED_MAX 8192               /* longer names are left as they are */
-#define DEMANGLED_MAX 8192
+#define DEMANGLED_MAX 8192             /* and longer results are cut */
+#define D_REFERENCES_MAX 32            /* as they may double the text: 32 make about a megabyte */
 
 /*
  * libdwfl asks a debuginfod server for files it misses, through a library it loads at run time. A
@@ -226,57 +228,72 @@ int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t siz
 	return err;
 }
 
-/* What fits of a demangled name; the rest is dropped as it comes, however much there is. */
+/*
+ * What fits of a demangled name. A mangled name may refer back to its own parts, so a few hundred
+ * bytes of it stand for more text than there are atoms: the demangler is left where the room ends.
+ * It keeps its state on the stack (at worst one small buffer of a Rust punycode name is lost).
+ */
 struct cut_text {
 	char data[DEMANGLED_MAX];
 	size_t len;
+	jmp_buf full;
 };
 
 static void add_cut(const char *piece, size_t len, void *opaque)
 {
 	struct cut_text *t = opaque;
 	size_t room = sizeof(t->data) - t->len;
+	size_t fits = len < room ? len : room;
 
+	if (fits)              /* else piece may be NULL */
+		memcpy(t->data + t->len, piece, fits);
+	t->len += fits;
 	if (len > room)
-		len = room;
-	if (!len)
-		return;        /* and piece may be NULL */
-	memcpy(t->data + t->len, piece, len);
-	t->len += len;
+		longjmp(t->full, 1);
 }
 
+/* Older Rust names are C++ names with a hash at the end, so Rust is asked first. */
+static bool demangle_cxx_or_rust(const char *mangled, struct cut_text *t)
+{
+	if (setjmp(t->full))
+		return true;
+	t->len = 0;
+	if (rust_demangle_callback(mangled, DMGL_NO_OPTS, add_cut, t))
+		return true;
+	t->len = 0;            /* it may have got some way */
+	return cplus_demangle_v3_callback(mangled, DMGL_NO_OPTS, add_cut, t);
+}
+
+/* D's demangler has no way out, so names with too many references (Q) back are not given to it. */
 static bool demangle_d(const char *mangled, struct cut_text *t)
 {
-	char *text = dlang_demangle(mangled, DMGL_NO_OPTS);
+	unsigned references = 0;
+
+	for (const char *c = mangled; *c; c++)
+		references += *c == 'Q';
+	char *text = references > D_REFERENCES_MAX ? NULL : dlang_demangle(mangled, DMGL_NO_OPTS);
 
 	if (!text)
 		return false;
-	add_cut(text, strlen(text), t);
+	t->len = strnlen(text, sizeof(t->data));
+	memcpy(t->data, text, t->len);
 	free(text);
 	return true;
 }
 
-/* Rust first: its older names are C++ names with a hash at the end. */
 static bool demangle_any(const char *mangled, struct cut_text *t)
 {
 	if (mangled[0] != '_')
 		return false;
 	if (mangled[1] == 'D')
 		return demangle_d(mangled, t);
-	if (mangled[1] != 'Z' && mangled[1] != 'R')
-		return false;
-	if (rust_demangle_callback(mangled, DMGL_NO_OPTS, add_cut, t))
-		return true;
-	t->len = 0;            /* it may have got some way */
-	return mangled[1] == 'Z' &&
-	       cplus_demangle_v3_callback(mangled, DMGL_NO_OPTS, add_cut, t);
+	return (mangled[1] == 'Z' || mangled[1] == 'R') && demangle_cxx_or_rust(mangled, t);
 }
 
 bool elfsym_demangle(const char *mangled, char *out, size_t size)
 {
 	struct cut_text t;
 
-	t.len = 0;
 	if (!size || strnlen(mangled, MANGLED_MAX) == MANGLED_MAX || !demangle_any(mangled, &t) ||
 	    !t.len)
 		return false;

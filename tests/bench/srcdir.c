@@ -1,6 +1,7 @@
 /*
- * What src_dir_read costs over bare openat, read, close: stat and schedstat of many threads, both ways in
- * turn, the quickest round of each batch. Prints the two times per file and their ratio; the budget is 1.15.
+ * What src_dir_read costs over bare openat, read, close: stat and schedstat of many threads, both
+ * ways in turn, the quickest round of each batch. Prints the two times per file and their ratio;
+ * the budget is 1.15.
  *
  *     srcdir [threads [rounds]]
  */
@@ -93,14 +94,16 @@ static size_t find_names(char (**names)[NAME_BYTES])
 		return 0;
 	*names = calloc(count * 2, NAME_BYTES);
 	for (size_t i = 0; i < count; i++) {
-		snprintf((*names)[2 * i], NAME_BYTES, "%d/task/%u/stat", getpid(), tids[i]);
-		snprintf((*names)[2 * i + 1], NAME_BYTES, "%d/task/%u/schedstat", getpid(), tids[i]);
+		char (*two)[NAME_BYTES] = *names + 2 * i;
+
+		snprintf(two[0], NAME_BYTES, "%d/task/%u/stat", getpid(), tids[i]);
+		snprintf(two[1], NAME_BYTES, "%d/task/%u/schedstat", getpid(), tids[i]);
 	}
 	src_dir_close(&task);
 	return count * 2;
 }
 
-/* The quickest round of every batch, summed: somebody else's work disturbs a batch, not the result. */
+/* The quickest round of every batch, summed: others' work disturbs a round, not the result. */
 static void compare(const char (*names)[NAME_BYTES], size_t count, unsigned rounds)
 {
 	uint64_t bare = 0, source = 0;

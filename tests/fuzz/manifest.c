@@ -1,4 +1,4 @@
-/* A frame's manifest of anybody's making; and that every word that can be read can be written back. */
+/* A frame's manifest of anybody's making; what can be read from it can be written back. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	src_parse_manifest(content, &arena, &m);
 	if (!m.garbled != !m.garbled_why || !m.garbled != !m.garbled_line)
 		abort();
-	for (const struct src_value_line *v = m.first_value; v && values < 64; v = v->next, values++)
+	for (const struct src_value_line *v = m.first_value; v && values++ < 64; v = v->next)
 		write_back(v, &arena);
 	src_manifest_free(&m);
 	arena_free(&arena);

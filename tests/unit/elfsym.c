@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "common/base/buf.h"
 #include "common/base/fail.h"
 #include "tests/unit/check.h"
 
@@ -145,6 +146,35 @@ static void check_demangle(void)
 	CHECK_STR(out, "core");
 }
 
+/* Types that hold the one before twice: 40 of them would be a terabyte of text. */
+static void check_demangle_doubling(void)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct buf name = { 0 };
+	char out[10000];
+
+	buf_add_text(&name, "_Z1fI1AIiiE");
+	for (unsigned i = 1; i <= 40; i++) {
+		char reference[] = { 'S', digits[i / 36], digits[i % 36], '_', '\0' };
+
+		if (i < 36)
+			memmove(reference + 1, reference + 2, 3);
+		buf_printf(&name, "S0_I%s%sE", reference, reference);
+	}
+	buf_add_text(&name, "Evv");
+	CHECK(elfsym_demangle(name.data, out, sizeof(out)));
+	CHECK(!strncmp(out, "f<A<int, int>, A<A<int, int>, A<int, int> >, ", 45));
+	CHECK(strlen(out) == 8192);
+
+	buf_reset(&name);
+	buf_add_text(&name, "_D1fFHiiHQeQg");
+	for (unsigned i = 0; i < 40; i++)
+		buf_add_text(&name, "HQgQi");
+	buf_add_text(&name, "Zv");
+	CHECK(!elfsym_demangle(name.data, out, sizeof(out)));
+	buf_free(&name);
+}
+
 int main(void)
 {
 	CHECK(!strncmp(elfsym_library_version(), "0.", 2));
@@ -152,5 +182,6 @@ int main(void)
 	check_self();
 	check_vdso();
 	check_demangle();
+	check_demangle_doubling();
 	return check_done("elfsym");
 }

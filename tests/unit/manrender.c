@@ -53,7 +53,8 @@ static void check_paragraphs(void)
 {
 	CHECK_STR(plain("one\ntwo\n.PP\nthree\n.P\n.LP\nfour\n"
 			"\nfive\n.br\nsix\n.sp 3\nseven"),
-		  "       one two\n\n       three\n\n       four\n\n       five\n       six\n\n       seven\n");
+		  "       one two\n\n       three\n\n       four\n\n"
+		  "       five\n       six\n\n       seven\n");
 	CHECK_STR(render("the line is longer than thirty columns are\n", 30, false),
 		  "       the line is longer than\n       thirty columns are\n");
 	CHECK_STR(plain("a\n 2 spaces  in\n"), "       a\n        2 spaces in\n");
@@ -82,8 +83,8 @@ static void check_tags(void)
 static void check_fonts(void)
 {
 	CHECK_STR(marked(".B bold words\n.I it\n.BR a b c\n.RI d e\nplain\n"),
-		  "       \033[0;1mbold words\033[0m \033[0;4mit\033[0m \033[0;1ma\033[0mb\033[0;1mc\033[0m "
-		  "d\033[0;4me\033[0m plain\n");
+		  "       \033[0;1mbold words\033[0m \033[0;4mit\033[0m "
+		  "\033[0;1ma\033[0mb\033[0;1mc\033[0m d\033[0;4me\033[0m plain\n");
 	CHECK_STR(marked("\\fBa\\fIb\\fPc\\fRd\\f[B]e\\f(CWf\n"),
 		  "       \033[0;1ma\033[0;4mb\033[0;1mc\033[0md"
 		  "\033[0;1me\033[0mf\n");

@@ -40,14 +40,13 @@ static char line_copy[1024];
 static int parse(const char *line)
 {
 	int argc = 0;
-	char *save;
 
 	free(got.pids.items);
 	free(got.events.items);
 	memset(&got, 0, sizeof(got));
 	snprintf(line_copy, sizeof(line_copy), "perfbox %s", line);
-	for (char *w = strtok_r(line_copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
-		words[argc++] = w;
+	for (char *at = line_copy; at && *at; words[argc - 1][0] == '\0' ? argc-- : 0)
+		words[argc++] = strsep(&at, " ");
 	words[argc] = NULL;
 	return opt_parse(argc, words, own, common);
 }

@@ -14,7 +14,8 @@
 #include "tests/unit/scratch.h"
 
 static const char *const hostile[] = {
-	"new\nline", "tab\tstop", "back\\slash", "\x1b[31mred", "\xff\xfe", "sp ace", "\\x41", "*", "...", "-", "\x7f",
+	"new\nline", "tab\tstop", "back\\slash", "\x1b[31mred", "\xff\xfe", "sp ace", "\\x41", "*",
+		"...", "-", "\x7f",
 };
 #define HOSTILE (sizeof(hostile) / sizeof(hostile[0]))
 
@@ -39,11 +40,22 @@ static void test_live_files(void)
 	CHECK(fails(EISDIR, "proc/self"));
 	CHECK(fails(ENOTDIR, "proc/self/stat/x"));
 	CHECK(fails(EINVAL, "proc/../etc/passwd") && fails(EINVAL, "..") && fails(EINVAL, ""));
-	CHECK(fails(EINVAL, "manifest") && fails(EINVAL, "calls/0") && fails(EINVAL, "netns/1/proc/stat"));
-	CHECK(src_exists("proc/self") && src_exists("proc/self/stat") && !src_exists("proc/self/nothing"));
+	CHECK(fails(EINVAL, "manifest") && fails(EINVAL, "calls/0") &&
+	      fails(EINVAL, "netns/1/proc/stat"));
+	CHECK(src_exists("proc/self") && src_exists("proc/self/stat") &&
+	      !src_exists("proc/self/nothing"));
 	CHECK(!src_exists("proc/../proc"));
+	int err = src_read("dev/kmsg", &t);
+
+	CHECK(err ? err == -EPERM || err == -ENOENT || err == -EACCES :
+	      !t.len || (t.data[0] >= '0' && t.data[0] <= '9'));
 	close_all();
 	CHECK(fails(EINVAL, "proc/self/stat"));
+}
+
+static bool is_own_pid(const char *text)
+{
+	return strtol(text, NULL, 10) == getpid();
 }
 
 static void test_live_lists(void)
@@ -58,11 +70,13 @@ static void test_live_lists(void)
 
 	snprintf(own, sizeof(own), "%d/stat", getpid());
 	open_live();
-	CHECK(!src_list("proc/self/task", &names) && names.count == 1 && atoi(names.items[0]) == getpid());
+	CHECK(!src_list("proc/self/task", &names) && names.count == 1 &&
+	      is_own_pid(names.items[0]));
 	CHECK(!src_list("proc/sys/kernel", &names) && names.count > 10);
 	for (size_t i = 1; i < names.count; i++)
 		CHECK(strcmp(names.items[i - 1], names.items[i]) < 0);
-	CHECK(src_list("proc/self/stat", &names) == -ENOTDIR && src_list("proc/nothing", &names) == -ENOENT);
+	CHECK(src_list("proc/self/stat", &names) == -ENOTDIR &&
+	      src_list("proc/nothing", &names) == -ENOENT);
 	CHECK(!src_link("proc/self/cwd", &target) && target[0] == '/');
 	CHECK(src_link("proc/self/stat", &target) == -EINVAL);
 	CHECK(!src_dir_open(&d, "proc"));
@@ -74,12 +88,13 @@ static void test_live_lists(void)
 			CHECK(pids[i - 1] < pids[i]);
 	}
 	CHECK(mine == 2);
-	CHECK(!src_dir_read(&d, own, &t) && atoi(t.data) == getpid() && t.data[t.len - 1] == '\n');
+	CHECK(!src_dir_read(&d, own, &t) && is_own_pid(t.data) && t.data[t.len - 1] == '\n');
 	CHECK(src_dir_read(&d, "nothing/stat", &t) == -ENOENT);
 	CHECK_STR(fail_text(), "/proc/nothing/stat: No such file or directory");
-	CHECK(src_dir_read(&d, "/etc/passwd", &t) < 0 && src_dir_read(&d, "../etc/passwd", &t) == -EINVAL);
+	CHECK(src_dir_read(&d, "/etc/passwd", &t) < 0 &&
+	      src_dir_read(&d, "../etc/passwd", &t) == -EINVAL);
 	CHECK(src_dir_read(&d, "", &t) == -EINVAL);
-	CHECK(!src_dir_link(&d, "self", &target) && atoi(target) == getpid());
+	CHECK(!src_dir_link(&d, "self", &target) && is_own_pid(target));
 	src_dir_close(&d);
 	src_dir_close(&d);
 	CHECK(src_dir_open(&d, "proc/self/stat") == -ENOTDIR);
@@ -89,7 +104,8 @@ static void test_live_lists(void)
 /* Whole, whatever the size, also where a short read is taken for the end. */
 static void test_live_sizes(void)
 {
-	static const size_t sizes[] = { 0, 1, 3999, 4000, 4094, 4095, 4096, 4097, 8191, 8192, 1 << 20 };
+	static const size_t sizes[] = { 0, 1, 3999, 4000, 4094, 4095, 4096, 4097, 8191, 8192,
+		1 << 20 };
 	char *data = mem_alloc(1 << 20);
 	struct src_dir d;
 	struct text t;
@@ -100,7 +116,8 @@ static void test_live_sizes(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		put("stat", data, sizes[i]);
 		put("other", data, sizes[i]);
-		CHECK(!src_dir_read(&d, "stat", &t) && t.len == sizes[i] && !memcmp(t.data, data, t.len));
+		CHECK(!src_dir_read(&d, "stat", &t) && t.len == sizes[i] &&
+		      !memcmp(t.data, data, t.len));
 		CHECK(!src_dir_read(&d, "other", &t) && t.len == sizes[i] && !t.data[t.len]);
 	}
 	CHECK(!src_read(at("other"), &t) && t.len == 1 << 20);
@@ -195,7 +212,8 @@ static void note_facts(void)
 	const struct src_uname *u = src_uname();
 	const char *list = NULL;
 
-	buf_printf(&seen, "%s %s %s %s %llu %llu %llu %llu\n", u->host, u->release, u->version, u->machine,
+	buf_printf(&seen, "%s %s %s %s %llu %llu %llu %llu\n", u->host, u->release, u->version,
+		u->machine,
 		   (unsigned long long)src_page_size(), (unsigned long long)src_clock_ticks(),
 		   (unsigned long long)src_uid(), (unsigned long long)src_pid());
 	CHECK(!src_affinity(0, &list));
@@ -234,7 +252,8 @@ static void note_dir(const char *path)
 static void note_all(void)
 {
 	static const char *const paths[] = {
-		"proc/self/stat", "proc/self/stat", "proc/self", "proc/self/nothing", "proc/self/stat/x",
+		"proc/self/stat", "proc/self/stat", "proc/self", "proc/self/nothing",
+			"proc/self/stat/x",
 		"proc/uptime", "proc/self/cmdline", "proc/sys/kernel/hostname",
 	};
 	char path[256];
@@ -252,13 +271,25 @@ static void note_all(void)
 		note(path, err, t);
 	}
 	snprintf(path, sizeof(path), "%s/tree", top);
-	note_names(path), note_names("proc/self/task"), note_names("proc/nothing"), note_names("proc/self/stat");
-	note_dir(path), note_dir("proc/self/fd"), note_dir("proc/nothing"), note_dir("proc/self/stat");
+	note_names(path);
+	note_names("proc/self/task");
+	note_names("proc/nothing");
+	note_names("proc/self/stat");
+	note_dir(path);
+	note_dir("proc/self/fd");
+	note_dir("proc/nothing");
+	note_dir("proc/self/stat");
 	snprintf(path, sizeof(path), "%s/tree/link", top);
-	note_link(path), note_link("proc/self/exe"), note_link("proc/self/stat"), note_link("proc/self/nothing");
-	note("exists", src_exists("proc/self/stat"), TEXT("")), note("exists", src_exists("sys/kernel"), TEXT(""));
+	note_link(path);
+	note_link("proc/self/exe");
+	note_link("proc/self/stat");
+	note_link("proc/self/nothing");
+	note("exists", src_exists("proc/self/stat"), TEXT(""));
+	note("exists", src_exists("sys/kernel"), TEXT(""));
 	note("exists", src_exists("proc/self/nothing"), TEXT(""));
-	note_call("statfs /", "a reply"), note_call("statfs /", "another"), note_call("bad\tkey\n", "!");
+	note_call("statfs /", "a reply");
+	note_call("statfs /", "another");
+	note_call("bad\tkey\n", "!");
 	note_call("again", "a third"), note_call("empty", "");
 	note_facts();
 	src_netns(4026531840u);
@@ -291,7 +322,8 @@ static void test_round_trip(void)
 	CHECK(!src_open_live() && !src_save(at("run"), 0) && src_is_saving());
 	CHECK(!src_save_record("environment", TEXT("kernel\tx\n")));
 	CHECK(!src_save_record("manifest", TEXT("applet\ttest\n")));
-	CHECK(src_save_record("../x", TEXT("")) == -EINVAL && src_save_record("000001", TEXT("")) == -EINVAL);
+	CHECK(src_save_record("../x", TEXT("")) == -EINVAL &&
+	      src_save_record("000001", TEXT("")) == -EINVAL);
 	CHECK(reads("proc/sys/kernel/ostype", "Linux\n"));
 	for (int i = 0; i < 3; i++) {
 		CHECK(src_frame_begin() == 1 && (i == 0) == (src_frame()->elapsed_ns == 0));
@@ -301,7 +333,8 @@ static void test_round_trip(void)
 	CHECK(!src_read("proc/uptime", &t));
 	src_close();
 	CHECK(is_there("run/000002") && !is_there("run/000003"));
-	CHECK(is_mode("run", 0700) && is_mode("run/000000/proc", 0700) && is_mode("run/000000/manifest", 0600) &&
+	CHECK(is_mode("run", 0700) && is_mode("run/000000/proc", 0700) &&
+	      is_mode("run/000000/manifest", 0600) &&
 	      is_mode("run/000000/proc/self/stat", 0600));
 	live = seen;
 	for (int turn = 0; turn < 3; turn++) {
@@ -320,7 +353,8 @@ static void test_round_trip(void)
 		CHECK_STR(src_garbled_text(), "");
 		if (turn == 0) {
 			CHECK(!src_saved_record("environment", &t) && text_is(t, "kernel\tx\n"));
-			CHECK(!src_saved_record("manifest", &t) && text_is(t, "perfbox-save 1\napplet\ttest\n"));
+			CHECK(!src_saved_record("manifest", &t) &&
+			      text_is(t, "perfbox-save 1\napplet\ttest\n"));
 			CHECK(src_saved_record("workload", &t) == -ENOENT);
 		}
 		src_close();
@@ -361,26 +395,32 @@ static void test_plain_tree(void)
 	size_t count;
 
 	make("plain"), make("plain/proc"), make("plain/proc/sys"), make("plain/proc/sys/kernel");
-	put_text("plain/proc/sys/kernel/hostname", "there\n"), put_text("plain/proc/stat", "cpu 1\n");
+	put_text("plain/proc/sys/kernel/hostname", "there\n");
+	put_text("plain/proc/stat", "cpu 1\n");
 	put_text("plain/manifest", "of something else\n");
 	make("plain/proc/1"), make("plain/proc/10"), make("plain/proc/9");
 	make("plain/task"), make("plain/task/10"), make("plain/task/9");
 	open_root("plain");
-	CHECK(src_frame()->is_only && src_frame()->realtime_ns == 0 && src_frame()->elapsed_ns == 0);
-	CHECK(src_garbled() == 0 && reads("proc/stat", "cpu 1\n") && src_exists("proc/9") && !src_exists("proc/8"));
+	CHECK(src_frame()->is_only && src_frame()->realtime_ns == 0 &&
+	      src_frame()->elapsed_ns == 0);
+	CHECK(src_garbled() == 0 && reads("proc/stat", "cpu 1\n") && src_exists("proc/9") &&
+	      !src_exists("proc/8"));
 	CHECK(!src_list("proc", &names) && names.count == 5 && !strcmp(names.items[1], "10"));
 	CHECK(!src_list("task", &names) && names.count == 2 && !strcmp(names.items[0], "9"));
-	CHECK(!src_dir_open(&d, "proc") && !src_dir_numbers(&d, &pids, &count) && count == 3 && pids[2] == 10);
+	CHECK(!src_dir_open(&d, "proc") && !src_dir_numbers(&d, &pids, &count) && count == 3 &&
+	      pids[2] == 10);
 	src_dir_close(&d);
 	CHECK(src_dir_open(&d, "sys") == -ENOENT);
 	CHECK_STR(src_uname()->host, "there");
 	CHECK_STR(src_uname()->release, NULL);
-	CHECK(src_page_size() == 4096 && src_clock_ticks() == 100 && src_uid() == NA_U64 && src_pid() == NA_U64);
+	CHECK(src_page_size() == 4096 && src_clock_ticks() == 100 && src_uid() == NA_U64 &&
+	      src_pid() == NA_U64);
 	CHECK(src_affinity(0, &list) == -ENODATA);
 	CHECK_STR(list, "untouched");
 	CHECK(src_now_ns() == 0);
 	close_all();
-	CHECK(src_open_root(at("file")) == -ENOTDIR && src_open_root(at("nothing")) == -ENOENT && !src_is_open());
+	CHECK(src_open_root(at("file")) == -ENOTDIR && src_open_root(at("nothing")) == -ENOENT &&
+	      !src_is_open());
 }
 
 static void test_by_hand(void)
@@ -391,9 +431,12 @@ static void test_by_hand(void)
 	make("hand"), make("hand/2"), make("hand/10"), make("hand/000000"), make("hand/10/calls");
 	put_text("hand/manifest", "perfbox-save 1\napplet\tcpuwait\n");
 	put_text("hand/000000/manifest", "clock\t5\t1000\n# a remark\n\nvalue\tpage_size\t65536\n");
-	put_text("hand/2/manifest", "error\tproc/stat\tEACCES\nerror\t/proc/x\t110\nclock\t6\t900\n");
-	put_text("hand/10/manifest", "clock\t7\t1500\ncall\ta\t0\ngarbage\ncall\tb\tE2LONG\ncall\tc\t0\n"
-		 "link\tproc/1/exe\t/bin/\\x41\nlink\tx\nvalue\tv\t\\q\nerror\tp\tEPERM\tsmell\nclock\t8\t16");
+	put_text("hand/2/manifest",
+		"error\tproc/stat\tEACCES\nerror\t/proc/x\t110\nclock\t6\t900\n");
+	put_text("hand/10/manifest",
+		"clock\t7\t1500\ncall\ta\t0\ngarbage\ncall\tb\tE2LONG\ncall\tc\t0\n"
+		 "link\tproc/1/exe\t/bin/\\x41\nlink\tx\nvalue\tv\t\\q\nerror\tp\tEPERM\tsmell\n"
+		 "clock\t8\t16");
 	put_text("hand/10/calls/0", "zero"), put_text("hand/10/calls/2", "two");
 	open_root("hand");
 	CHECK(src_frame()->realtime_ns == 5 && !src_frame()->is_only && src_page_size() == 65536);
@@ -402,10 +445,12 @@ static void test_by_hand(void)
 	CHECK(src_garbled() == 0 && !src_frame_end() && src_frame_begin() == 1);
 	CHECK(src_frame()->elapsed_ns == 600 && src_frame()->realtime_ns == 7);
 	CHECK(!src_call("a", NULL, NULL, &t) && text_is(t, "zero"));
-	CHECK(!src_call("c", NULL, NULL, &t) && text_is(t, "two") && src_call("b", NULL, NULL, &t) == -ENOENT);
+	CHECK(!src_call("c", NULL, NULL, &t) && text_is(t, "two") &&
+	      src_call("b", NULL, NULL, &t) == -ENOENT);
 	CHECK(!src_link("proc/1/exe", &target));
 	CHECK_STR(target, "/bin/A");
-	CHECK(src_garbled() == 6 && strstr(src_garbled_text(), "hand/10/manifest line 3: not understood"));
+	CHECK(src_garbled() == 6 &&
+	      strstr(src_garbled_text(), "hand/10/manifest line 3: not understood"));
 	CHECK(!src_frame_end() && src_frame_begin() == 0);
 	src_close();
 	/* one folder of a run is a root, too */
@@ -429,12 +474,15 @@ static void test_words(void)
 
 		buf_reset(&line);
 		src_add_word(&line, word);
-		CHECK(src_unescape((struct text){ line.data + 1, line.len - 1 }, &arena, &back) && !strcmp(back, word));
+		CHECK(src_unescape((struct text){ line.data + 1, line.len - 1 }, &arena, &back) &&
+		      !strcmp(back, word));
 		for (size_t i = 1; i < line.len; i++)
 			CHECK(line.data[i] >= ' ' && line.data[i] < 0x7f);
 	}
-	CHECK(!src_unescape(TEXT("\\"), &arena, &back) && !src_unescape(TEXT("\\x4"), &arena, &back));
-	CHECK(!src_unescape(TEXT("\\x00"), &arena, &back) && !src_unescape(TEXT("\\x 4"), &arena, &back));
+	CHECK(!src_unescape(TEXT("\\"), &arena, &back) &&
+	      !src_unescape(TEXT("\\x4"), &arena, &back));
+	CHECK(!src_unescape(TEXT("\\x00"), &arena, &back) &&
+	      !src_unescape(TEXT("\\x 4"), &arena, &back));
 	CHECK(!src_unescape(TEXT("a\0b"), &arena, &back));
 	buf_free(&line);
 	arena_free(&arena);

@@ -1,0 +1,125 @@
+/* Inside the USE table: what one look keeps for the next, and how its parts add rows. */
+#ifndef APPLETS_TRIAGE_USE_LOOK_H
+#define APPLETS_TRIAGE_USE_LOOK_H
+
+#include "applets/triage/use.h"
+#include "common/base/mem.h"
+#include "common/kernel/conntrack.h"
+#include "common/kernel/cpustat.h"
+#include "common/kernel/disk.h"
+#include "common/kernel/edac.h"
+#include "common/kernel/filenr.h"
+#include "common/kernel/mounts.h"
+#include "common/kernel/netcount.h"
+#include "common/kernel/pids.h"
+#include "common/kernel/ports.h"
+#include "common/kernel/psi.h"
+#include "common/kernel/sockstat.h"
+#include "common/kernel/softnet.h"
+#include "common/kernel/thermal.h"
+
+struct use_row {
+	const char *resource, *instance;
+	double utilization_ratio;
+	bool is_estimated;
+	const char *utilization, *saturation, *saturation_unit, *errors;
+	double saturation_value;
+	uint64_t errors_count;
+};
+
+struct use_cpu {
+	struct cpu_stat stat;
+	bool has_stat;
+	struct psi pressure;
+	struct thermal thermal;
+	uint64_t machine_checks, bad_interrupts;
+};
+
+struct use_memory {
+	uint64_t total_bytes, available_bytes, swap_bytes, swap_free_bytes, corrupted_bytes;
+	uint64_t pages_in, pages_out, reclaims, oom_kills;
+	struct psi pressure;
+	struct edac edac;
+};
+
+struct use_disk {
+	struct disks disks;
+	uint64_t *disk_errors;         /* one each */
+	struct mounts file_systems;
+	uint64_t *file_system_errors;
+	struct psi pressure;
+};
+
+struct use_net {
+	struct net_device *devices;
+	size_t device_count;
+	struct softnet softnet;
+	bool has_softnet;
+	struct {
+		uint64_t accepted, overflows, listen_drops, in, out, sent_again, timeouts;
+		uint64_t prunes, pruned, backlog_drops, queue_drops, time_wait_overflows, aborted, pressures;
+	} tcp;
+	struct {
+		uint64_t in, full, errors;
+	} udp;
+	struct sockstat sockets;
+	struct ports ports;
+	struct conntrack conntrack;
+	bool has_conntrack;
+};
+
+struct use_limits {
+	struct file_nr files;
+	struct pids_host host;
+	struct pids_group group;
+};
+
+struct use_look {
+	struct arena arena;            /* until this look is taken anew */
+	struct use_cpu cpu;
+	struct use_memory memory;
+	struct use_disk disk;
+	struct use_net net;
+	struct use_limits limits;
+};
+
+/* Each part: reads, saying what it could not; then adds its rows. In the first and only frame of a saved
+ * root before is the same look as now: what moved is unknown (use_moved). */
+void use_read_cpu(struct out *out, struct use_look *now);
+void use_read_memory(struct out *out, struct use_look *now);
+void use_read_disk(struct out *out, struct use_look *now);
+void use_read_net(struct out *out, struct use_look *now);
+void use_read_limits(struct out *out, struct use_look *now);
+void use_show_cpu(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_memory(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_disk(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_files(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_net(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_tcp(struct out *out, const struct use_look *before, const struct use_look *now);
+void use_show_limits(struct out *out, const struct use_look *before, const struct use_look *now);
+
+/* A row that knows nothing yet. */
+struct use_row use_row(const char *resource, const char *instance);
+void use_add(struct out *out, const struct use_row *row);
+
+/* Up to `most` rows as they are; of more, those with errors, then the fullest, and one that counts the others. */
+void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t most);
+
+/* Between the looks; unknown in a frame that has none before it. */
+uint64_t use_moved(uint64_t now, uint64_t before);
+double use_rate(uint64_t now, uint64_t before);        /* per second of measured time */
+double use_pressure(const struct psi *now, const struct psi *before);
+uint64_t use_sum(uint64_t a, uint64_t b);              /* unknown if one of them is */
+uint64_t use_known(uint64_t n);                        /* 0 for unknown: only of counters that need not exist */
+
+/* Text for people; "-" for unknown. Lives as long as the frame. */
+const char *use_count_text(struct out *out, uint64_t n);       /* "241,172" */
+const char *use_bytes_text(struct out *out, uint64_t bytes);   /* "1.9G" */
+const char *use_flow_text(struct out *out, double bytes_per_second);   /* "1.9M/s" */
+/* "12 of 28,232 WHAT", with its ratio; no limit known: "12 WHAT". WHAT may be "". */
+void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit, const char *what);
+/* Sets saturation and errors: the value for machines, the text only if there is one. */
+void use_set_saturation(struct use_row *row, double value, const char *unit, const char *text);
+void use_set_errors(struct out *out, struct use_row *row, uint64_t count, const char *what);   /* "0 WHAT" */
+
+#endif

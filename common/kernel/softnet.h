@@ -1,0 +1,28 @@
+/* Packets as each CPU takes them off the devices: /proc/net/softnet_stat (net/core/net-procfs.c). */
+#ifndef KERNEL_SOFTNET_H
+#define KERNEL_SOFTNET_H
+
+#include <stdint.h>
+
+#include "common/base/na.h"
+#include "common/base/text.h"
+
+/* Summed over CPUs, of all network namespaces. The kernel counts in 32 bits, so these are sums modulo 2^32. */
+struct softnet {
+	uint32_t processed;            /* packets */
+	uint32_t dropped;              /* packets: a CPU's backlog was full (netdev_max_backlog) */
+	uint32_t squeezed;             /* times a poll ended with work left: netdev_budget or its time was used up */
+	unsigned cpus;                 /* lines: CPUs online */
+};
+
+/* Hexadecimal columns, a line per CPU. -EINVAL: a line that makes no sense or is cut, or none at all. */
+int softnet_parse(struct text t, struct softnet *s);
+int softnet_read(struct softnet *s);           /* 0 or -errno with fail text */
+
+/* What was counted between two looks, right across a wrap; NA_U64 if a CPU came or went. */
+struct softnet_delta {
+	uint64_t processed, dropped, squeezed;
+};
+void softnet_subtract(const struct softnet *before, const struct softnet *now, struct softnet_delta *delta);
+
+#endif

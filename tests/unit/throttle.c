@@ -1,0 +1,262 @@
+/*
+ * The exact split, on real threads: one out of quota, four that only queue, and one beside a throttled group.
+ * What the kernel says of itself (cpu.stat, schedstat) is the yardstick, so other load does no harm.
+ */
+#include "common/kernel/throttle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/fail.h"
+#include "common/base/scan.h"
+#include "common/kernel/cgroup.h"
+#include "common/kernel/source.h"
+#include "common/kernel/task.h"
+#include "tests/unit/check.h"
+
+#define MS 1000000ull
+#define SPINNERS 6
+
+struct spinner {
+	pid_t pid;
+	uint64_t wait_ns, throttled_ns, unsure_ns;     /* at the look before, then what they moved */
+	uint64_t run_delay_ns;
+};
+
+static struct spinner spinners[SPINNERS];
+static size_t spinner_count;
+static struct cgroup_layout layout;
+static char limited[256], beside[256];         /* folders of our two groups */
+
+static void nap(uint64_t ns)
+{
+	const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&t, NULL);
+}
+
+static bool put(const char *folder, const char *file, const char *text)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	bool good = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	close(fd);
+	return good;
+}
+
+static void clean(void)
+{
+	for (size_t i = 0; i < spinner_count; i++)
+		kill(spinners[i].pid, SIGKILL);
+	for (size_t i = 0; i < spinner_count; i++)
+		waitpid(spinners[i].pid, NULL, 0);
+	spinner_count = 0;
+	/* a group is busy for a moment after its last thread has gone */
+	for (int i = 0; i < 50 && ((rmdir(limited) && errno == EBUSY) ||
+				   (rmdir(beside) && errno == EBUSY)); i++)
+		nap(20 * MS);
+}
+
+/* 2 ms in 20 for `limited`, nothing for `beside`. */
+static bool make_groups(void)
+{
+	bool is_v1 = layout.cpu.version == 1;
+	char mount[128];
+
+	if (!layout.cpu.version)
+		return false;
+	snprintf(mount, sizeof(mount), "/%s", layout.cpu.mount);
+	snprintf(limited, sizeof(limited), "%s/perfbox-test-unit-%d", mount, (int)getpid());
+	snprintf(beside, sizeof(beside), "%s/perfbox-test-unit-%d-b", mount, (int)getpid());
+	if (!is_v1)
+		put(mount, "cgroup.subtree_control", "+cpu");
+	if (mkdir(limited, 0700) || mkdir(beside, 0700))
+		return false;
+	if (!is_v1)
+		return put(limited, "cpu.max", "2000 20000");
+	return put(limited, "cpu.cfs_period_us", "20000") && put(limited, "cpu.cfs_quota_us", "2000");
+}
+
+static void spin(const char *folder, int cpu)
+{
+	struct spinner *s = &spinners[spinner_count++];
+	cpu_set_t set;
+
+	*s = (struct spinner){ .pid = fork() };
+	if (s->pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if ((folder && !put(folder, "cgroup.procs", "0")) ||
+	    (cpu >= 0 && sched_setaffinity(0, sizeof(set), &set)))
+		_exit(1);
+	for (;;) {
+		volatile int work = 0;
+
+		work = work + 1;
+	}
+}
+
+static bool find_row(const struct throttle_row *rows, size_t count, const struct spinner *s, uint64_t *wait,
+		     uint64_t *throttled, uint64_t *unsure)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].tid != (uint32_t)s->pid)
+			continue;
+		*wait = rows[i].wait_ns;
+		*throttled = rows[i].throttled_ns;
+		*unsure = rows[i].unsure_ns;
+		return true;
+	}
+	return false;
+}
+
+/* Leaves in each spinner, and in *own_ns for the limited group, what they moved since the look before. */
+static void look(uint64_t *own_ns)
+{
+	struct task_schedstat stat;
+	const struct throttle_row *rows;
+	struct cgroup_cpu cpu;
+	struct text t;
+	size_t count;
+
+	CHECK(src_frame_begin() == 1);
+	if (!CHECK(!throttle_read(&rows, &count)))
+		exit(check_done("throttle"));
+	for (size_t i = 0; i < spinner_count; i++) {
+		struct spinner *s = &spinners[i], now = { 0 };
+
+		CHECK(find_row(rows, count, s, &now.wait_ns, &now.throttled_ns, &now.unsure_ns));
+		CHECK(!src_readf(&t, "proc/%d/schedstat", (int)s->pid));
+		CHECK(!task_parse_schedstat(t, &stat));
+		s->wait_ns = now.wait_ns - s->wait_ns;
+		s->throttled_ns = now.throttled_ns - s->throttled_ns;
+		s->unsure_ns = now.unsure_ns - s->unsure_ns;
+		s->run_delay_ns = stat.wait_ns - s->run_delay_ns;
+	}
+	CHECK(!cgroup_read_cpu(&layout, limited + 1, &cpu));
+	*own_ns = cpu.throttled_ns - *own_ns;
+	CHECK(!src_frame_end());
+}
+
+/* For so long, from one look to the next. The group's time throttled is the result. */
+static uint64_t measure(uint64_t ns)
+{
+	uint64_t own_ns = 0;
+
+	for (size_t i = 0; i < spinner_count; i++)
+		spinners[i] = (struct spinner){ .pid = spinners[i].pid };
+	look(&own_ns);
+	nap(ns);
+	look(&own_ns);
+	return own_ns;
+}
+
+static bool is_near(uint64_t a, uint64_t b, uint64_t by)
+{
+	return (a > b ? a - b : b - a) <= by;
+}
+
+static void show(const char *what, uint64_t own_ns)
+{
+	printf("%s: group throttled %llu ms\n", what, (unsigned long long)(own_ns / MS));
+	for (size_t i = 0; i < spinner_count; i++) {
+		const struct spinner *s = &spinners[i];
+
+		printf("  wait %llu throttled %llu unsure %llu schedstat %llu ms\n",
+		       (unsigned long long)(s->wait_ns / MS), (unsigned long long)(s->throttled_ns / MS),
+		       (unsigned long long)(s->unsure_ns / MS), (unsigned long long)(s->run_delay_ns / MS));
+	}
+}
+
+/* cpu.stat and schedstat grow when a wait ends: they may be one period and one slice off at either end. */
+static void check_limited(const struct spinner *s, uint64_t own_ns, uint64_t interval_ns)
+{
+	CHECK(is_near(s->throttled_ns + s->unsure_ns / 2, own_ns, interval_ns / 50 + 25 * MS));
+	CHECK(s->throttled_ns <= s->wait_ns && s->throttled_ns > interval_ns / 4);
+	CHECK(s->unsure_ns <= interval_ns / 100);
+	CHECK(is_near(s->wait_ns, s->run_delay_ns, interval_ns / 50 + 25 * MS));
+}
+
+static void check_not_limited(const struct spinner *s, uint64_t interval_ns)
+{
+	CHECK(s->throttled_ns == 0);
+	CHECK(s->unsure_ns <= interval_ns / 100);
+	CHECK(is_near(s->wait_ns, s->run_delay_ns, interval_ns / 50 + 100 * MS));
+	CHECK(s->wait_ns > interval_ns / 20);
+}
+
+static void check_threads(void)
+{
+	const uint64_t alone_ns = 1200 * MS, together_ns = 1500 * MS;
+
+	spin(limited, 0);
+	nap(100 * MS);
+	uint64_t own_ns = measure(alone_ns);
+
+	show("one out of quota", own_ns);
+	check_limited(&spinners[0], own_ns, alone_ns);
+
+	spin(beside, 0);
+	for (int i = 0; i < 4; i++)
+		spin(NULL, -1);
+	nap(100 * MS);
+	own_ns = measure(together_ns);
+	show("with one beside it and four that queue", own_ns);
+	check_limited(&spinners[0], own_ns, together_ns);
+	for (size_t i = 1; i < spinner_count; i++)
+		check_not_limited(&spinners[i], together_ns);
+}
+
+static void check_counts(void)
+{
+	const struct throttle_counts *c = throttle_counts();
+
+	printf("migrated %llu regrouped %llu repaired %llu dropped %llu unseen %llu\n",
+	       (unsigned long long)c->migrated, (unsigned long long)c->regrouped,
+	       (unsigned long long)c->repaired, (unsigned long long)c->dropped,
+	       (unsigned long long)c->unseen);
+	CHECK(c->regrouped <= c->migrated / 10 + 10);
+}
+
+int main(void)
+{
+	int err = geteuid() ? fail(EPERM, "needs root") : src_open_live();
+
+	if (!err && src_frame_begin() == 1) {
+		err = cgroup_find(src_arena(), &layout);
+		layout.cpu.mount = strdup(layout.cpu.mount ? layout.cpu.mount : "");
+		src_frame_end();
+	}
+	if (!err)
+		err = throttle_open();
+	if (err) {
+		check_skip("throttle", fail_text());
+		return check_done("throttle");
+	}
+	atexit(clean);
+	if (make_groups()) {
+		check_threads();
+		check_counts();
+	} else {
+		check_skip("throttle", "no group with a CPU quota can be made here");
+	}
+	throttle_close();
+	src_close();
+	return check_done("throttle");
+}
