@@ -255,7 +255,7 @@ uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/perfbox'
 
 clean:
-	rm -rf $(addprefix $(O)/,obj fuzz-obj replay-obj gen tests fuzz replay san perfbox perfbox.debug)
+	rm -rf $(addprefix $(O)/,obj fuzz-obj replay-obj gen tests fuzz fuzz-found replay san perfbox perfbox.debug)
 	@rmdir $(O) 2>/dev/null || :
 
 FORCE:

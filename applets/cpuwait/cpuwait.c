@@ -176,14 +176,29 @@ static void measure_host(struct host *h, const struct look *now, const struct lo
 	h->running = now->cpus.running;
 }
 
+/* The group -G means: a path as in /proc/PID/cgroup, or the folder itself as a shell completes it. */
+static const struct group *asked_group(const struct groups *groups)
+{
+	struct arena *a = src_arena();
+	char *path = arena_strdup(a, cpuwait.selection.cgroup);
+	size_t len = strlen(path), mount = cpuwait.layout.cpu.mount ? strlen(cpuwait.layout.cpu.mount) : 0;
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	if (mount && path[0] == '/' && !strncmp(path + 1, cpuwait.layout.cpu.mount, mount) && strchr("/", path[mount + 1]))
+		return groups_find(groups, cgroup_path(a, &cpuwait.layout.cpu, path + mount + 1 + (path[mount + 1] == '/')));
+	return groups_find(groups, path[0] == '/' ? path : arena_printf(a, "/%s", path));
+}
+
 /* With -G: the threads to look at are those of the group and below. */
 static void collect_group_tids(struct threads *threads, const struct groups *groups)
 {
-	const struct group *asked = groups_find(groups, cpuwait.selection.cgroup);
+	const struct group *asked = asked_group(groups);
 	const uint32_t *tids;
 	size_t count;
 
 	threads->group_tid_count = 0;
+	cpuwait.selected_group = asked ? asked - groups->items : -1;
 	for (size_t i = 0; asked && i < groups->count; i++) {
 		if (!group_is_within(groups, i, (size_t)(asked - groups->items)) ||
 		    cgroup_read_threads(&cpuwait.layout.cpu, groups->items[i].folder, &tids, &count) < 0)
@@ -271,7 +286,7 @@ static int look(struct out *out)
 
 	if (err < 0)
 		return err;
-	threads_move(&now->threads, &before->threads, interval_ns);
+	threads_move(now, before, interval_ns);
 	if (looks_done++ || src_frame()->is_only) {
 		measure_host(&cpuwait.host, now, before);
 		split_threads(now, before, &cpuwait.layout, interval_ns);

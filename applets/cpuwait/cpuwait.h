@@ -13,6 +13,8 @@
 #include "common/kernel/psi.h"
 #include "common/kernel/task.h"
 
+#define CPU_UNKNOWN UINT32_MAX
+
 /* Which threads the person asked for. Empty lists: all. */
 struct selection {
 	struct opt_numbers pids, tids;
@@ -125,6 +127,7 @@ struct state {
 	struct cgroup_layout layout;
 	struct host host;
 	struct selection selection;
+	long selected_group;           /* with -G: its index in now->groups; -1 none */
 };
 extern struct state cpuwait;
 
@@ -138,7 +141,7 @@ void show_groups(struct out *out);
 /* threads.c */
 int threads_collect(struct threads *now, const struct selection *selection);
 void threads_add(struct threads *now, uint32_t tid);   /* one more, not selected; no error if it is gone */
-void threads_move(struct threads *now, const struct threads *before, uint64_t interval_ns);
+void threads_move(struct look *now, const struct look *before, uint64_t interval_ns);
 struct thread *threads_find(const struct threads *t, uint32_t tid);
 void threads_read_switches(struct thread *t);          /* voluntary, involuntary, if not read at this look yet */
 void threads_free(struct threads *t);

@@ -140,6 +140,11 @@ static const char *shell_word(struct arena *a, const char *word)
 	return word;
 }
 
+static const char *cpus_text(struct arena *a, double cpus)
+{
+	return isnan(cpus) ? "-" : arena_printf(a, "%.2f", cpus);
+}
+
 static void report_throttled(struct out *out, const struct look *now, size_t i, const struct host *host,
 			     const struct cgroup_layout *layout)
 {
@@ -162,9 +167,9 @@ static void report_throttled(struct out *out, const struct look *now, size_t i, 
 	finding_f64(f, "used_cpus", used);
 	finding_u64(f, "threads", g->members);
 	finding_u64(f, "interval_ns", host->interval_ns);
-	finding_line(f, "%.2f CPU-s/s lost, %llu of %llu periods; quota %.2f, used %.2f CPU, %zu thread%s", lost,
-		     (unsigned long long)g->throttled_periods, (unsigned long long)g->periods, g->quota_cpus, used, g->members,
-		     g->members == 1 ? "" : "s");
+	finding_line(f, "%.2f CPU-s/s lost, %llu of %llu periods; quota %s, used %s CPU, %zu thread%s", lost,
+		     (unsigned long long)g->throttled_periods, (unsigned long long)g->periods, cpus_text(a, g->quota_cpus),
+		     cpus_text(a, used), g->members, g->members == 1 ? "" : "s");
 	for (size_t w = 0; w < NAMED_MAX && g->worst[w]; w++)
 		if (w == 0 || share((double)g->worst[w]->waited_ns, host->interval_ns) >= THREAD_LOSS_MIN)
 			add_worst(a, f, g->worst[w], host);

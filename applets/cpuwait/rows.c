@@ -242,7 +242,7 @@ static void fill_split(struct thread_row *row, const struct thread *t)
 static struct thread_row thread_row(struct thread *t, struct arena *a)
 {
 	struct thread_row row = {
-		.tgid = t->tgid, .tid = t->tid, .cpu = t->cpu, .thread = t, .threads = 1,
+		.tgid = t->tgid, .tid = t->tid, .cpu = t->cpu == CPU_UNKNOWN ? NA_U64 : t->cpu, .thread = t, .threads = 1,
 		.user_ratio = float_share(t->user_ns), .system_ratio = float_share(t->system_ns),
 		.wait_ratio = interval_share(t->waited_ns), .throttled_ratio = NA_F64, .queue_ratio = NA_F64,
 		.average_wait_ns = ratio_of(t->raw_waited_ns, t->ran_times),
@@ -261,11 +261,20 @@ static struct thread_row thread_row(struct thread *t, struct arena *a)
 
 static bool is_shown(const struct thread *t)
 {
+	const struct selection *asked = &cpuwait.selection;
+
 	if (!t->is_selected)
 		return false;
-	if (cpuwait.selection.has_idle || t->is_new || t->waited_ns == NA_U64)
-		return cpuwait.selection.has_idle || !cpuwait.now->threads.has_schedstat;
-	return t->waited_ns || t->ran_ns;
+	if (asked->has_idle || asked->pids.count || asked->tids.count)
+		return true;
+	if (t->is_new)
+		return false;
+	if (t->waited_ns != NA_U64)
+		return t->waited_ns || t->ran_ns;
+	/* unknown is not idle, but where no thread's wait is known, what it did otherwise decides */
+	uint64_t switches = delta_u64(t->involuntary, t->involuntary_before);
+
+	return cpuwait.now->threads.has_schedstat || t->user_ns + t->system_ns > 0 || (switches && switches != NA_U64);
 }
 
 void show_threads(struct out *out)
@@ -348,14 +357,15 @@ void show_processes(struct out *out)
 	hash_free(&by_tgid);
 }
 
-static bool is_group_selected(const struct group *group)
+/* With -G: the group, those in it, and those it is in, whose quotas are its limits too. */
+static bool is_group_selected(size_t i)
 {
-	const struct group *asked = cpuwait.selection.cgroup ? groups_find(&cpuwait.now->groups, cpuwait.selection.cgroup) : NULL;
+	const struct groups *g = &cpuwait.now->groups;
+	long asked = cpuwait.selected_group;
 
 	if (!cpuwait.selection.cgroup)
 		return true;
-	return asked && (group_is_within(&cpuwait.now->groups, (size_t)(group - cpuwait.now->groups.items), (size_t)(asked - cpuwait.now->groups.items)) ||
-			 group_is_within(&cpuwait.now->groups, (size_t)(asked - cpuwait.now->groups.items), (size_t)(group - cpuwait.now->groups.items)));
+	return asked >= 0 && (group_is_within(g, i, (size_t)asked) || group_is_within(g, (size_t)asked, i));
 }
 
 void show_groups(struct out *out)
@@ -365,7 +375,7 @@ void show_groups(struct out *out)
 	for (size_t i = 0; i < cpuwait.now->groups.count; i++) {
 		struct group *g = &cpuwait.now->groups.items[i];
 
-		if (!g->is_listed || !is_group_selected(g))
+		if (!g->is_listed || !is_group_selected(i))
 			continue;
 		once_throttled += g->cpu.throttled_periods != NA_U64 && g->cpu.throttled_periods > 0;
 		struct group_row row = {

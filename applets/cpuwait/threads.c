@@ -56,17 +56,20 @@ static void fill_stat(struct thread *t, const struct task_stat *stat)
 	t->start_ticks = stat->start_ticks;
 	t->utime_ticks = stat->utime_ticks;
 	t->stime_ticks = stat->stime_ticks;
-	t->is_kernel = stat->flags & TASK_FLAG_KTHREAD;
+	t->is_kernel = stat->flags != NA_U64 && stat->flags & TASK_FLAG_KTHREAD;
 	t->is_realtime = stat->rt_priority != 0 && stat->rt_priority != NA_U64;
-	t->nice = (int8_t)stat->nice;
-	t->cpu = (uint32_t)stat->cpu;
+	t->nice = stat->nice == NA_I64 ? 0 : (int8_t)stat->nice;
+	t->cpu = stat->cpu == NA_U64 ? CPU_UNKNOWN : (uint32_t)stat->cpu;
 }
 
 /* Remembers the first file of this look that made no sense, and why. */
 static void note_garbled(struct threads *now, const struct src_dir *dir, const char *name)
 {
+	/* the text starts with the file's own name */
+	int folder = (int)(strrchr(name, '/') - name);
+
 	if (!now->garbled++)
-		now->garbled_text = arena_printf(src_arena(), "/%s/%s: %s", dir->path, name, fail_text());
+		now->garbled_text = arena_printf(src_arena(), "/%s/%.*s/%s", dir->path, folder, name, fail_text());
 }
 
 /* One thread's files; false if it is gone or can't be read. tgid 0: found out from status. */
@@ -74,7 +77,9 @@ static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_p
 {
 	char name[FILE_NAME_MAX];
 	struct thread t = { .tid = tid, .tgid = tgid, .group = -1, .run_ns = NA_U64, .raw_wait_ns = NA_U64,
-			    .runs = NA_U64, .voluntary = NA_U64, .involuntary = NA_U64, .is_selected = true };
+			    .runs = NA_U64, .voluntary = NA_U64, .involuntary = NA_U64, .is_selected = true,
+			    .state = '?', .start_ticks = NA_U64, .utime_ticks = NA_U64, .stime_ticks = NA_U64,
+			    .cpu = CPU_UNKNOWN };
 	struct task_schedstat schedstat;
 	struct task_stat stat;
 	struct text text;
@@ -91,16 +96,15 @@ static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_p
 		note_garbled(now, dir, name);
 	}
 	err = src_dir_read(dir, thread_file(name, tid, is_below_proc, "stat"), &text);
-	if (err >= 0 && task_parse_stat(text, &stat) < 0) {
-		note_garbled(now, dir, name);
-		return false;
-	}
 	if (err < 0) {
 		now->unreadable += err != -ENOENT && err != -ESRCH;
 		return false;
 	}
 	now->lacks_schedstat |= is_missing;
-	fill_stat(&t, &stat);
+	if (task_parse_stat(text, &stat) < 0)
+		note_garbled(now, dir, name);
+	else
+		fill_stat(&t, &stat);
 	now->items = mem_grow(now->items, &now->cap, now->count + 1, sizeof(*now->items));
 	now->items[now->count++] = t;
 	*hash_number(&now->by_tid, tid) = (void *)(uintptr_t)now->count;
@@ -275,28 +279,32 @@ static bool was_runnable_throughout(const struct thread *t, const struct thread 
 	       t->utime_ticks == b->utime_ticks && t->stime_ticks == b->stime_ticks;
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 /*
- * schedstat counts a wait when it ends. A thread that was runnable throughout waited whenever it did not
- * run: that is counted now, remembered as credited, and taken off again when schedstat catches up.
+ * schedstat counts a wait when it ends. A thread that was runnable throughout waited whenever it did not run, but for
+ * time the hypervisor or interrupts took, which the scheduler's clock may leave out of both. What it waited more than
+ * schedstat says is remembered as credited, and taken off again when schedstat catches up.
  */
-static void move_wait(struct thread *t, const struct thread *b, uint64_t interval_ns)
+static void move_wait(struct thread *t, const struct thread *b, uint64_t interval_ns, uint64_t taken_ns)
 {
 	t->ran_ns = delta_u64(t->run_ns, b->run_ns);
 	t->raw_waited_ns = delta_u64(t->raw_wait_ns, b->raw_wait_ns);
 	t->ran_times = delta_u64(t->runs, b->runs);
 	if (t->ran_ns == NA_U64 || t->raw_waited_ns == NA_U64)
 		return;
-	if (was_runnable_throughout(t, b) && t->ran_ns <= interval_ns) {
-		uint64_t known = b->credited_ns + interval_ns - t->ran_ns;
+	uint64_t counted = less(t->raw_waited_ns, b->credited_ns);
 
-		t->waited_ns = interval_ns - t->ran_ns;
-		t->credited_ns = known > t->raw_waited_ns ? known - t->raw_waited_ns : 0;
-		return;
+	t->waited_ns = counted;
+	if (was_runnable_throughout(t, b)) {
+		uint64_t most = less(interval_ns, t->ran_ns), least = less(most, taken_ns);
+
+		t->waited_ns = counted > most ? most : counted < least ? least : counted;
 	}
-	uint64_t reported = b->credited_ns < t->raw_waited_ns ? b->credited_ns : t->raw_waited_ns;
-
-	t->waited_ns = t->raw_waited_ns - reported;
-	t->credited_ns = b->credited_ns - reported;
+	t->credited_ns = less(b->credited_ns + t->waited_ns, t->raw_waited_ns);
 }
 
 /* The time it ran is known to the ns, its split only in ticks: the ticks give the shares. */
@@ -323,8 +331,30 @@ static void move_cpu_time(struct thread *t, const struct thread *b)
 	t->system_ns = (double)t->ran_ns - t->user_ns;
 }
 
-void threads_move(struct threads *now, const struct threads *before, uint64_t interval_ns)
+/* Time that neither tasks nor idle had on this CPU: steal and interrupts, in ticks. */
+static uint64_t taken_from_cpu(const struct look *now, const struct look *before, uint32_t cpu)
 {
+	if (cpu >= now->cpus.cpu_count || cpu >= before->cpus.cpu_count)
+		return NA_U64;
+	const struct cpu_times *n = &now->cpus.cpus[cpu], *b = &before->cpus.cpus[cpu];
+	const uint64_t parts[] = { delta_u64(n->steal, b->steal), delta_u64(n->irq, b->irq), delta_u64(n->softirq, b->softirq) };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		sum += parts[i] == NA_U64 ? 0 : parts[i];
+	return (uint64_t)((double)sum * 1e9 / (double)src_clock_ticks());
+}
+
+/* A start time that could not be read proves nothing. */
+static bool is_same(const struct thread *t, const struct thread *b)
+{
+	return b && (b->start_ticks == t->start_ticks || b->start_ticks == NA_U64 || t->start_ticks == NA_U64);
+}
+
+void threads_move(struct look *look, const struct look *look_before, uint64_t interval_ns)
+{
+	struct threads *now = &look->threads;
+	const struct threads *before = &look_before->threads;
 	bool is_first = !before->count;
 	unsigned same = 0;
 
@@ -338,7 +368,7 @@ void threads_move(struct threads *now, const struct threads *before, uint64_t in
 		t->throttled_low_ns = t->throttled_high_ns = NA_U64;
 		t->voluntary_before = t->involuntary_before = NA_U64;
 		t->user_ns = t->system_ns = NA_F64;
-		t->is_new = !b || b->start_ticks != t->start_ticks;
+		t->is_new = !is_same(t, b);
 		if (t->is_new) {
 			now->started++;
 			continue;
@@ -347,7 +377,7 @@ void threads_move(struct threads *now, const struct threads *before, uint64_t in
 		t->has_moved_cpu = t->cpu != b->cpu;
 		t->voluntary_before = b->voluntary;
 		t->involuntary_before = b->involuntary;
-		move_wait(t, b, interval_ns);
+		move_wait(t, b, interval_ns, taken_from_cpu(look, look_before, t->cpu));
 		move_cpu_time(t, b);
 	}
 	now->exited = (unsigned)before->count - same;

@@ -104,7 +104,8 @@ static const char *link_hint(const struct installation *in, int err)
 /* Takes back the links of this run; the fail text says what failed, and what is left of them. */
 static int take_back(const struct installation *in, int err)
 {
-	const char *dir = in->dir, *name = applets[in->made]->name, *hint = link_hint(in, err);
+	const char *dir = in->dir, *name = applets[in->made]->name;
+	const char *hint = link_hint(in, err);
 	struct buf left = { 0 };
 	size_t removed = 0;
 
@@ -117,8 +118,8 @@ static int take_back(const struct installation *in, int err)
 			buf_printf(&left, "%s%s/%s", left.len ? ", " : "", dir, applets[i]->name);
 	}
 	if (left.len)
-		fail(err, "%s/%s: %s%s; could not be removed again: %s", dir, name, strerror(err), hint,
-		     left.data);
+		fail(err, "%s/%s: %s%s; could not be removed again: %s", dir, name, strerror(err),
+		     hint, left.data);
 	else
 		fail(err, "%s/%s: %s%s; %s", dir, name, strerror(err), hint, removed ?
 		     "the links made before it were removed again" : "nothing was installed");
@@ -149,7 +150,8 @@ static int make_all(struct installation *in)
 static void print_all(const struct installation *in)
 {
 	for (size_t i = 0; applets[i]; i++)
-		printf("%s/%s%s\n", in->dir, applets[i]->name, in->is_there[i] ? " already there" : "");
+		printf("%s/%s%s\n", in->dir, applets[i]->name,
+		       in->is_there[i] ? " already there" : "");
 }
 
 /* "/" stays what it is; "bin//" prints as "bin". */

@@ -17,6 +17,17 @@ struct shared_choices {                 /* what the dispatcher alone needs of th
 };
 extern struct shared_choices choices;
 
+/* For those who walk through a table of options. */
+static inline bool opt_is_end(const struct opt *o)
+{
+	return !o || (!o->letter && !o->name);
+}
+
+static inline bool opt_takes_value(const struct opt *o)
+{
+	return o->kind != OPT_FLAG && !(o->kind == OPT_NOTHING && !o->arg);
+}
+
 /* loop.c: runs one mode: start, frames, formats, saving, exit status. argv[1..] are operands. */
 int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv);
 
@@ -24,6 +35,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
  * help.c: --help of an applet or of perfbox; the OPTIONS, COLUMNS, FINDINGS and EXIT STATUS regions
  * of a man page in roff (applet NULL: of perfbox(8)).
  */
+extern const struct opt box_options_table[];     /* perfbox's own, to be shown; main.c reads them */
 void help_print(const struct applet *applet, const struct mode *mode);
 void help_print_box(void);
 void help_man_regions(const struct applet *applet);

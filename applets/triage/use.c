@@ -1,5 +1,6 @@
 /*
- * The USE table: of each resource how much of it is used, how much work waits for it, and what went wrong.
+ * The USE table: of each resource how much of it is used, how much work waits for it, and what went
+ * wrong.
  * Here are the table, the two looks it compares, and what its parts share.
  */
 #include "applets/triage/use_look.h"
@@ -17,15 +18,19 @@ static const struct column columns[] = {
 		"the part in use: of the interval for what is busy, of the limit for what is filled"),
 	COL(struct use_row, utilization, "UTILIZATION", ROLE_TEXT, UNIT_TEXT,
 	    "what is used, in its own unit, and of how much"),
-	COL(struct use_row, saturation, "SATURATION", ROLE_TEXT, UNIT_TEXT, "work that had to wait or was turned away"),
+	COL(struct use_row, saturation, "SATURATION", ROLE_TEXT, UNIT_TEXT,
+	    "work that had to wait or was turned away"),
 	COL(struct use_row, saturation_value, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "the number that says most of it, in saturation_unit"),
 	COL(struct use_row, saturation_unit, NULL, ROLE_TEXT, UNIT_TEXT, "its unit"),
-	COL(struct use_row, errors, "ERRORS", ROLE_TEXT, UNIT_TEXT, "errors and losses in the interval"),
-	COL(struct use_row, errors_count, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT, "how many, in the interval"),
+	COL(struct use_row, errors, "ERRORS", ROLE_TEXT, UNIT_TEXT,
+	    "errors and losses in the interval"),
+	COL(struct use_row, errors_count, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
+	    "how many, in the interval"),
 };
 
-const struct table use_table = { .name = "use", .help = "a resource: its utilization, saturation and errors (--use)",
+const struct table use_table =
+	{ .name = "use", .help = "a resource: its utilization, saturation and errors (--use)",
 	TABLE(struct use_row, columns) };
 
 static struct use_look looks[2];
@@ -39,6 +44,7 @@ void use_look(struct out *out)
 	use_read_cpu(out, now);
 	use_read_memory(out, now);
 	use_read_disk(out, now);
+	use_read_files(out, now);
 	use_read_net(out, now);
 	use_read_limits(out, now);
 	if (!looks_done++) {
@@ -69,7 +75,8 @@ void use_stop(void)
 
 struct use_row use_row(const char *resource, const char *instance)
 {
-	return (struct use_row){ .resource = resource, .instance = instance, .utilization_ratio = NA_F64,
+	return (struct use_row){ .resource = resource, .instance = instance,
+		.utilization_ratio = NA_F64,
 		.saturation_value = NA_F64, .errors_count = NA_U64 };
 }
 
@@ -167,7 +174,8 @@ const char *use_flow_text(struct out *out, double bytes_per_second)
 		arena_printf(out_arena(out), "%s/s", human_bytes(out_arena(out), bytes_per_second));
 }
 
-void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit, const char *what)
+void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit,
+		  const char *what)
 {
 	const char *space = *what ? " " : "";
 
@@ -175,9 +183,12 @@ void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t 
 	if (used == NA_U64)
 		return;
 	if (limit == NA_U64)
-		row->utilization = arena_printf(out_arena(out), "%s%s%s", use_count_text(out, used), space, what);
+		row->utilization =
+			arena_printf(out_arena(out), "%s%s%s", use_count_text(out, used), space,
+				     what);
 	else
-		row->utilization = arena_printf(out_arena(out), "%s of %s%s%s", use_count_text(out, used),
+		row->utilization =
+			arena_printf(out_arena(out), "%s of %s%s%s", use_count_text(out, used),
 						use_count_text(out, limit), space, what);
 }
 

@@ -28,7 +28,10 @@ void use_read_cpu(struct out *out, struct use_look *now)
 		c->bad_interrupts = use_sum(c->bad_interrupts, use_known(interrupts_sum(t, "MIS")));
 }
 
-/* Runnable threads without a CPU at the moment of looking; perfbox itself, which runs just then, not counted. */
+/*
+ * Runnable threads without a CPU at the moment of looking; perfbox itself, which runs just then,
+ * not counted.
+ */
 static uint64_t count_waiting(const struct cpu_stat *stat)
 {
 	uint64_t others = stat->running ? stat->running - 1 : 0;
@@ -43,12 +46,13 @@ static void set_cpu_saturation(struct out *out, struct use_row *row, const struc
 {
 	uint64_t waiting = now->cpu.has_stat ? count_waiting(&now->cpu.stat) : NA_U64;
 	double pressure = use_pressure(&now->cpu.pressure, &before->cpu.pressure);
-	const char *text = arena_printf(out_arena(out), "%s waiting, pressure %s", use_count_text(out, waiting),
+	const char *text =
+		arena_printf(out_arena(out), "%s waiting, psi %s", use_count_text(out, waiting),
 					human_ratio(out_arena(out), pressure));
 
-	if (waiting != NA_U64)
-		use_set_saturation(row, (double)waiting, "threads", text);
 	use_set_saturation(row, pressure, "pressure_ratio", text);
+	if (waiting != NA_U64)
+		row->saturation = text;
 }
 
 static void set_cpu_errors(struct out *out, struct use_row *row, const struct use_look *before,
@@ -56,15 +60,16 @@ static void set_cpu_errors(struct out *out, struct use_row *row, const struct us
 {
 	const struct thermal *t = &now->cpu.thermal, *was = &before->cpu.thermal;
 	uint64_t checks = use_moved(now->cpu.machine_checks, before->cpu.machine_checks);
-	uint64_t cores = use_moved(t->cores, was->cores), packages = use_moved(t->packages, was->packages);
+	uint64_t cores = use_moved(t->cores, was->cores),
+		packages = use_moved(t->packages, was->packages);
 	bool is_throttle_known = cores != NA_U64 || packages != NA_U64;
 
 	if (checks == NA_U64 && !is_throttle_known)
 		return;
 	row->errors_count = use_known(checks) + use_known(cores) + use_known(packages);
 	row->errors = !is_throttle_known ?
-		arena_printf(out_arena(out), "%s machine checks", use_count_text(out, checks)) :
-		arena_printf(out_arena(out), "%s machine checks, %s times hot", use_count_text(out, checks),
+		arena_printf(out_arena(out), "%s MCE", use_count_text(out, checks)) :
+		arena_printf(out_arena(out), "%s MCE, %s times hot", use_count_text(out, checks),
 			     use_count_text(out, use_known(cores) + use_known(packages)));
 }
 
@@ -76,15 +81,21 @@ static void show_cpus(struct out *out, const struct use_look *before, const stru
 	row.utilization_ratio = shares->busy;
 	if (!is_na_f64(shares->busy))
 		row.utilization = arena_printf(out_arena(out), "%s of %u CPU%s",
-					       human_count(out_arena(out), shares->busy * now->cpu.stat.online),
-					       now->cpu.stat.online, now->cpu.stat.online == 1 ? "" : "s");
+					       human_count(out_arena(out),
+							   shares->busy * now->cpu.stat.online),
+					       now->cpu.stat.online, now->cpu.stat.online == 1 ?
+						"" : "s");
 	set_cpu_saturation(out, &row, before, now);
 	set_cpu_errors(out, &row, before, now);
 	use_add(out, &row);
 }
 
-/* The CPU that spent most of the interval in soft interrupts: one may be full while the others idle. */
-static void set_interrupt_saturation(struct out *out, struct use_row *row, const struct cpu_stat *before,
+/*
+ * The CPU that spent most of the interval in soft interrupts: one may be full while the others
+ * idle.
+ */
+static void set_interrupt_saturation(struct out *out, struct use_row *row,
+				     const struct cpu_stat *before,
 				     const struct cpu_stat *now)
 {
 	struct cpu_shares s;
@@ -101,11 +112,12 @@ static void set_interrupt_saturation(struct out *out, struct use_row *row, const
 		}
 	}
 	use_set_saturation(row, most, "softirq_ratio",
-			   arena_printf(out_arena(out), "CPU %u: softirq %s", which,
+			   arena_printf(out_arena(out), "CPU %u: soft %s", which,
 					human_ratio(out_arena(out), most)));
 }
 
-static void show_interrupts(struct out *out, const struct use_look *before, const struct use_look *now,
+static void show_interrupts(struct out *out, const struct use_look *before,
+			    const struct use_look *now,
 			    const struct cpu_shares *shares)
 {
 	struct use_row row = use_row("interrupts", "host");
@@ -117,13 +129,14 @@ static void show_interrupts(struct out *out, const struct use_look *before, cons
 		double per_second = use_rate(stat->interrupts, was->interrupts);
 
 		if (!is_na_f64(row.utilization_ratio))
-			row.utilization = arena_printf(arena, "irq %s, softirq %s, %s",
+			row.utilization = arena_printf(arena, "irq %s, soft %s, %s",
 						       human_ratio(arena, shares->irq),
 						       human_ratio(arena, shares->softirq),
 						       human_rate(arena, per_second));
 		set_interrupt_saturation(out, &row, was, stat);
 	}
-	use_set_errors(out, &row, use_moved(now->cpu.bad_interrupts, before->cpu.bad_interrupts), "bad");
+	use_set_errors(out, &row, use_moved(now->cpu.bad_interrupts, before->cpu.bad_interrupts),
+		       "bad");
 	use_add(out, &row);
 }
 

@@ -44,10 +44,13 @@ struct use_memory {
 
 struct use_disk {
 	struct disks disks;
-	uint64_t *disk_errors;         /* one each */
-	struct mounts file_systems;
-	uint64_t *file_system_errors;
+	uint64_t *errors;              /* one each */
 	struct psi pressure;
+};
+
+struct use_files {
+	struct mounts mounts;          /* one for each file system */
+	uint64_t *errors;              /* one each */
 };
 
 struct use_net {
@@ -57,7 +60,8 @@ struct use_net {
 	bool has_softnet;
 	struct {
 		uint64_t accepted, overflows, listen_drops, in, out, sent_again, timeouts;
-		uint64_t prunes, pruned, backlog_drops, queue_drops, time_wait_overflows, aborted, pressures;
+		uint64_t prunes, pruned, backlog_drops, queue_drops, time_wait_overflows, aborted,
+			pressures;
 	} tcp;
 	struct {
 		uint64_t in, full, errors;
@@ -65,7 +69,6 @@ struct use_net {
 	struct sockstat sockets;
 	struct ports ports;
 	struct conntrack conntrack;
-	bool has_conntrack;
 };
 
 struct use_limits {
@@ -79,15 +82,18 @@ struct use_look {
 	struct use_cpu cpu;
 	struct use_memory memory;
 	struct use_disk disk;
+	struct use_files files;
 	struct use_net net;
 	struct use_limits limits;
 };
 
-/* Each part: reads, saying what it could not; then adds its rows. In the first and only frame of a saved
+/* Each part: reads, saying what it could not; then adds its rows. In the first and only frame of a
+ * saved
  * root before is the same look as now: what moved is unknown (use_moved). */
 void use_read_cpu(struct out *out, struct use_look *now);
 void use_read_memory(struct out *out, struct use_look *now);
 void use_read_disk(struct out *out, struct use_look *now);
+void use_read_files(struct out *out, struct use_look *now);
 void use_read_net(struct out *out, struct use_look *now);
 void use_read_limits(struct out *out, struct use_look *now);
 void use_show_cpu(struct out *out, const struct use_look *before, const struct use_look *now);
@@ -102,7 +108,10 @@ void use_show_limits(struct out *out, const struct use_look *before, const struc
 struct use_row use_row(const char *resource, const char *instance);
 void use_add(struct out *out, const struct use_row *row);
 
-/* Up to `most` rows as they are; of more, those with errors, then the fullest, and one that counts the others. */
+/*
+ * Up to `most` rows as they are; of more, those with errors, then the fullest, and one that counts
+ * the others.
+ */
 void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t most);
 
 /* Between the looks; unknown in a frame that has none before it. */
@@ -110,16 +119,19 @@ uint64_t use_moved(uint64_t now, uint64_t before);
 double use_rate(uint64_t now, uint64_t before);        /* per second of measured time */
 double use_pressure(const struct psi *now, const struct psi *before);
 uint64_t use_sum(uint64_t a, uint64_t b);              /* unknown if one of them is */
-uint64_t use_known(uint64_t n);                        /* 0 for unknown: only of counters that need not exist */
+/* 0 for unknown: only of counters that need not exist */
+uint64_t use_known(uint64_t n);
 
 /* Text for people; "-" for unknown. Lives as long as the frame. */
 const char *use_count_text(struct out *out, uint64_t n);       /* "241,172" */
 const char *use_bytes_text(struct out *out, uint64_t bytes);   /* "1.9G" */
 const char *use_flow_text(struct out *out, double bytes_per_second);   /* "1.9M/s" */
 /* "12 of 28,232 WHAT", with its ratio; no limit known: "12 WHAT". WHAT may be "". */
-void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit, const char *what);
+void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit,
+		  const char *what);
 /* Sets saturation and errors: the value for machines, the text only if there is one. */
 void use_set_saturation(struct use_row *row, double value, const char *unit, const char *text);
-void use_set_errors(struct out *out, struct use_row *row, uint64_t count, const char *what);   /* "0 WHAT" */
+/* "0 WHAT" */
+void use_set_errors(struct out *out, struct use_row *row, uint64_t count, const char *what);
 
 #endif

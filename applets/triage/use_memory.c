@@ -1,4 +1,7 @@
-/* The USE table's memory: how full, who waits for it, who was killed for it, and what the hardware says. */
+/*
+ * The USE table's memory: how full, who waits for it, who was killed for it, and what the hardware
+ * says.
+ */
 #include "applets/triage/use_look.h"
 
 #include "common/kernel/meminfo.h"
@@ -18,7 +21,8 @@ static void read_meminfo(struct out *out, struct use_memory *m)
 	m->swap_free_bytes = meminfo_bytes(t, "SwapFree");
 	m->corrupted_bytes = meminfo_bytes(t, "HardwareCorrupted");
 	if (m->total_bytes == NA_U64 || m->available_bytes == NA_U64)
-		out_missing(out, "/proc/meminfo: no line \"%s\" (MemAvailable came with Linux 3.14)",
+		out_missing(out,
+			    "/proc/meminfo: no line \"%s\" (MemAvailable came with Linux 3.14)",
 			    m->total_bytes == NA_U64 ? "MemTotal" : "MemAvailable");
 }
 
@@ -43,7 +47,9 @@ void use_read_memory(struct out *out, struct use_look *now)
 {
 	struct use_memory *m = &now->memory;
 
-	*m = (struct use_memory){ NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64,
+	*m =
+		(struct use_memory){ NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64,
+			NA_U64,
 		{ NA_U64, NA_U64 }, { 0, NA_U64, NA_U64 } };
 	read_meminfo(out, m);
 	read_vmstat(out, m);
@@ -57,50 +63,60 @@ static void set_saturation(struct out *out, struct use_row *row, const struct us
 {
 	double reclaims = use_rate(now->reclaims, before->reclaims);
 	double pressure = use_pressure(&now->pressure, &before->pressure);
-	const char *text = arena_printf(out_arena(out), "reclaim %s, pressure %s",
+	const char *text = arena_printf(out_arena(out), "reclaim %s, psi %s",
 					human_rate(out_arena(out), reclaims),
 					human_ratio(out_arena(out), pressure));
 
-	use_set_saturation(row, reclaims, "reclaims_per_second", text);
 	use_set_saturation(row, pressure, "pressure_ratio", text);
+	if (!is_na_f64(reclaims))
+		row->saturation = text;
 }
 
-static void show_memory(struct out *out, const struct use_memory *before, const struct use_memory *now)
+static void show_memory(struct out *out, const struct use_memory *before,
+			const struct use_memory *now)
 {
 	struct use_row row = use_row("memory", "host");
 	uint64_t used = delta_u64(now->total_bytes, now->available_bytes);
 
 	row.utilization_ratio = ratio_of(used, now->total_bytes);
 	if (used != NA_U64)
-		row.utilization = arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
+		row.utilization =
+			arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
 					       use_bytes_text(out, now->total_bytes));
 	set_saturation(out, &row, before, now);
 	use_set_errors(out, &row, use_moved(now->oom_kills, before->oom_kills), "OOM kills");
 	if (now->corrupted_bytes != NA_U64)
-		row.errors = arena_printf(out_arena(out), "%s%s%s bad", row.errors ? row.errors : "",
-					  row.errors ? ", " : "", use_bytes_text(out, now->corrupted_bytes));
+		row.errors =
+			arena_printf(out_arena(out), "%s%s%s bad", row.errors ? row.errors : "",
+					  row.errors ? ", " : "",
+						use_bytes_text(out, now->corrupted_bytes));
 	use_add(out, &row);
 }
 
-static void show_swap(struct out *out, const struct use_memory *before, const struct use_memory *now)
+static void show_swap(struct out *out, const struct use_memory *before,
+		      const struct use_memory *now)
 {
 	struct use_row row = use_row("swap", "host");
 	uint64_t used = delta_u64(now->swap_bytes, now->swap_free_bytes);
-	double in = use_rate(now->pages_in, before->pages_in), out_rate = use_rate(now->pages_out, before->pages_out);
+	double in = use_rate(now->pages_in, before->pages_in),
+		out_rate = use_rate(now->pages_out, before->pages_out);
 
 	row.utilization_ratio = ratio_of(used, now->swap_bytes);
 	if (now->swap_bytes == 0)
 		row.utilization = "none configured";
 	else if (used != NA_U64)
-		row.utilization = arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
+		row.utilization =
+			arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
 					       use_bytes_text(out, now->swap_bytes));
 	use_set_saturation(&row, in + out_rate, "pages_per_second",
-			   arena_printf(out_arena(out), "pages in %s, out %s", human_rate(out_arena(out), in),
+			   arena_printf(out_arena(out), "pages in %s, out %s",
+					human_rate(out_arena(out), in),
 					human_rate(out_arena(out), out_rate)));
 	use_add(out, &row);
 }
 
-static void show_hardware(struct out *out, const struct use_memory *before, const struct use_memory *now)
+static void show_hardware(struct out *out, const struct use_memory *before,
+			  const struct use_memory *now)
 {
 	struct use_row row = use_row("memory", "hardware");
 	uint64_t corrected = use_moved(now->edac.corrected, before->edac.corrected);
@@ -111,7 +127,9 @@ static void show_hardware(struct out *out, const struct use_memory *before, cons
 	row.utilization = arena_printf(out_arena(out), "%u controllers", now->edac.controllers);
 	row.errors_count = use_sum(corrected, uncorrected);
 	if (row.errors_count != NA_U64)
-		row.errors = arena_printf(out_arena(out), "%s corrected, %s not", use_count_text(out, corrected),
+		row.errors =
+			arena_printf(out_arena(out), "%s corrected, %s not",
+				     use_count_text(out, corrected),
 					  use_count_text(out, uncorrected));
 	use_add(out, &row);
 }

@@ -41,7 +41,7 @@ const char *cgroup_folder(struct arena *arena, const struct cgroup_hierarchy *h,
 		return NULL;
 	const char *below = path + n;
 
-	/* "/.." leads out of the mount: the group above, or a sibling of what a namespace shows as / */
+	/* "/.." leads out: to the group above the mount's, or to what a namespace does not hold */
 	if (!strncmp(below, "/..", 3) && (!below[3] || below[3] == '/'))
 		return NULL;
 	return join(arena, h->mount, below);
@@ -56,7 +56,7 @@ const char *cgroup_path(struct arena *arena, const struct cgroup_hierarchy *h, c
 
 struct walk {
 	const struct cgroup_hierarchy *h;
-	void (*each)(const char *path, const char *folder, unsigned depth, long parent, void *arg);
+	cgroup_each each;
 	void *arg;
 	long count;
 	int first_error;
@@ -87,7 +87,9 @@ static void remember_file(const char *name)
 
 static bool has_unit_suffix(const char *name)
 {
-	static const char *const suffixes[] = { ".slice", ".scope", ".service", ".mount", ".socket", ".swap" };
+	static const char *const suffixes[] = {
+		".slice", ".scope", ".service", ".mount", ".socket", ".swap"
+	};
 	const char *dot = strrchr(name, '.');
 
 	for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(*suffixes); i++)
@@ -97,8 +99,8 @@ static bool has_unit_suffix(const char *name)
 }
 
 /*
- * Is this name in a group's folder a group? Files have a dot in their name, but so have groups: where the
- * name does not settle it, only a folder can be listed.
+ * Is this name in a group's folder a group? Files have a dot in their name, but so have groups:
+ * where the name does not settle it, only a folder can be listed.
  */
 static bool is_group(const char *folder, const char *name)
 {
@@ -166,8 +168,8 @@ static size_t list_children(struct walk *w, const char *folder, struct child **c
 }
 
 /*
- * Listing a group's eighty files costs more than all that is read of it, and most groups are leaves. Where
- * the kernel counts what is below: as many groups as children, and no child has any.
+ * Listing a group's eighty files costs more than all that is read of it, and most groups are
+ * leaves. Where the kernel counts what is below: as many groups as children, and no child has any.
  */
 static void visit(struct walk *w, const char *path, const char *folder, unsigned depth, long parent,
 		  bool is_leaf)
@@ -182,13 +184,14 @@ static void visit(struct walk *w, const char *path, const char *folder, unsigned
 	uint64_t below = count_below(w->h, folder);
 	size_t count = below ? list_children(w, folder, &children) : 0;
 
-	for (size_t i = 0; i < count; i++)
-		visit(w, cgroup_path(src_arena(), &here, children[i].name), children[i].folder, depth + 1,
-		      self, below == count);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = cgroup_path(src_arena(), &here, children[i].name);
+
+		visit(w, name, children[i].folder, depth + 1, self, below == count);
+	}
 }
 
-int cgroup_walk(const struct cgroup_hierarchy *h,
-		void (*each)(const char *path, const char *folder, unsigned depth, long parent, void *arg), void *arg)
+int cgroup_walk(const struct cgroup_hierarchy *h, cgroup_each each, void *arg)
 {
 	struct walk w = { .h = h, .each = each, .arg = arg };
 	struct src_names names;

@@ -22,7 +22,7 @@ const char *cgroup_mode_name(enum cgroup_mode m);      /* "none" "v1" "hybrid" "
 struct cgroup_hierarchy {
 	int version;           /* 1 or 2; 0: the controller is nowhere (not mounted, not visible) */
 	const char *mount;     /* source path: "sys/fs/cgroup/cpu,cpuacct"; NULL with version 0 */
-	const char *root;      /* mountinfo's root of that mount: "/" or what a container was given */
+	const char *root;      /* mountinfo's root of that mount: "/", or what a container got */
 	const char *own;       /* this program's group as in /proc/self/cgroup, "/../.." above a
 	                          namespace; NULL unknown */
 };
@@ -34,24 +34,24 @@ struct cgroup_layout {
 	bool has_namespace;    /* ancestors of the mount's root can't be seen */
 };
 int cgroup_find(struct arena *arena, struct cgroup_layout *layout);
-/* From the two texts alone: a controller that no v1 hierarchy has is taken to be the unified one's. */
+/* From the two texts alone: a controller that no v1 hierarchy has is taken to be the unified's. */
 int cgroup_parse_layout(struct arena *arena, struct text mountinfo, struct text self_cgroup,
 			struct cgroup_layout *layout);
 
 /*
- * The folder (source path) of group `path` (as in /proc/PID/cgroup) in hierarchy h, the mount's root
- * stripped; NULL if the group lies outside what is mounted.
+ * The folder (source path) of group `path` (as in /proc/PID/cgroup) in hierarchy h, the mount's
+ * root stripped; NULL if the group lies outside what is mounted.
  */
 const char *cgroup_folder(struct arena *arena, const struct cgroup_hierarchy *h, const char *path);
 /* The other way: the path as /proc/PID/cgroup would show it for a folder name below the mount. */
 const char *cgroup_path(struct arena *arena, const struct cgroup_hierarchy *h, const char *below);
 
 /*
- * Every group below (and with) the hierarchy's mount, parents before children. A group that vanishes
- * is not an error. 0, or -errno with fail text if the mount or, the others walked all the same, a
- * group could not be listed. each: path as in /proc/PID/cgroup, folder the source path, depth 0 for
- * the root, parent the index of the parent in calling order (-1 for the root). Both strings live
- * until the frame's end.
+ * Every group below (and with) the hierarchy's mount, parents before children. A group that
+ * vanishes is not an error. 0, or -errno with fail text if the mount or, the others walked all the
+ * same, a group could not be listed. each: path as in /proc/PID/cgroup, folder the source path,
+ * depth 0 for the root, parent the index of the parent in calling order (-1 for the root). Both
+ * strings live until the frame's end.
  */
 typedef void (*cgroup_each)(const char *path, const char *folder, unsigned depth, long parent,
 			    void *arg);
@@ -59,12 +59,12 @@ int cgroup_walk(const struct cgroup_hierarchy *h, cgroup_each each, void *arg);
 
 /* The cpu controller of one group. What a file or line does not say is NA_U64. */
 struct cgroup_cpu {
-	uint64_t quota_ns, period_ns;  /* quota NA_U64: none ("max", -1; v1: no period then either) */
+	uint64_t quota_ns, period_ns;  /* quota NA_U64: none ("max", -1; v1: nor a period then) */
 	bool has_quota_file;           /* false at v2's root, or when the controller is off here */
-	uint64_t burst_ns;             /* cpu.max.burst, cpu.cfs_burst_us; Linux 5.14; NA without quota */
+	uint64_t burst_ns;             /* cpu.max.burst, cpu.cfs_burst_us; NA without quota */
 	uint64_t periods, throttled_periods;
 	uint64_t throttled_ns;         /* summed over CPUs; this group's own quota only */
-	uint64_t local_throttled_ns;   /* cpu.stat.local: its own and its ancestors'; NA before 6.6 */
+	uint64_t local_throttled_ns;   /* cpu.stat.local: its own, its ancestors'; NA before 6.6 */
 	uint64_t bursts, burst_used_ns;
 	uint64_t usage_ns;             /* v2 cpu.stat, else cpuacct.usage of the same path */
 	struct psi pressure;           /* v2 cpu.pressure */
@@ -86,8 +86,8 @@ int cgroup_read_percpu(const struct cgroup_layout *layout, const char *path, con
 		       unsigned *count);
 int cgroup_parse_percpu(struct arena *arena, struct text t, const uint64_t **ns, unsigned *count);
 
-/* Thread ids in one group, not in its children (v2 cgroup.threads, v1 tasks), until the frame's end;
- * 0 marks one outside our pid namespace. */
+/* Thread ids in one group, not in its children (v2 cgroup.threads, v1 tasks), until the frame's
+ * end; 0 marks one outside our pid namespace. */
 int cgroup_read_threads(const struct cgroup_hierarchy *h, const char *folder, const uint32_t **tids,
 			size_t *count);
 int cgroup_parse_threads(struct arena *arena, struct text t, const uint32_t **tids, size_t *count);

@@ -1,4 +1,4 @@
-/* The cpu and cpuacct controllers' numbers of one group: kernel/sched/core.c, kernel/sched/cpuacct.c. */
+/* The cpu and cpuacct controllers' numbers of one group: kernel/sched/core.c, cpuacct.c. */
 #include "common/kernel/cgroup.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static uint64_t read_usec(struct src_dir *dir, const char *name)
 	return scan_u64(&s, &usec) ? times(usec, NS_PER_USEC) : NA_U64;
 }
 
-/* Each file costs as much as all the rest of a look at a group, so none is read that can say nothing. */
+/* A file costs more than all else about a group, so none is read that can say nothing. */
 enum depth { QUOTA_ONLY, ALL };
 
 static void read_local(struct src_dir *dir, struct cgroup_cpu *cpu)
@@ -141,7 +141,8 @@ static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu
 		read_local(dir, cpu);
 	if (depth == ALL && cpu->quota_ns != NA_U64)
 		cpu->burst_ns = read_usec(dir, "cpu.max.burst");
-	if (depth == ALL && src_dir_read(dir, "cpu.pressure", &t) >= 0 && psi_parse(t, &cpu->pressure) == 0)
+	if (depth == ALL && src_dir_read(dir, "cpu.pressure", &t) >= 0 &&
+	    psi_parse(t, &cpu->pressure) == 0)
 		has_any = true;
 	return has_any ? 0 : err < 0 ? err : -EINVAL;
 }
@@ -232,7 +233,8 @@ int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, stru
 	return read_cpu(layout, folder, ALL, cpu);
 }
 
-int cgroup_read_quota(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu)
+int cgroup_read_quota(const struct cgroup_layout *layout, const char *folder,
+		      struct cgroup_cpu *cpu)
 {
 	return read_cpu(layout, folder, QUOTA_ONLY, cpu);
 }

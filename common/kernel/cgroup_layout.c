@@ -1,4 +1,4 @@
-/* Where each controller's hierarchy is mounted: proc/self/mountinfo (proc(5)) and proc/self/cgroup. */
+/* Where each controller's hierarchy is mounted: proc/self/mountinfo and proc/self/cgroup. */
 #include "common/kernel/cgroup.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ typedef bool (*exists_fn)(const char *mount);
 const char *cgroup_mode_name(enum cgroup_mode m)
 {
 	static const char *const names[] = {
-		[CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_HYBRID] = "hybrid", [CGROUP_V2] = "v2",
+		[CGROUP_NONE] = "none", [CGROUP_V1] = "v1",
+		[CGROUP_HYBRID] = "hybrid", [CGROUP_V2] = "v2",
 	};
 
 	return names[m];
@@ -38,7 +39,7 @@ static bool is_within(const char *path, const char *root)
 	return !strncmp(path, root, n) && (!path[n] || path[n] == '/');
 }
 
-/* How good a mount is to reach a group by: what exists, what shows everything, what shows our own group. */
+/* How good a mount is to reach groups by: it exists, it shows all of them, it shows our own. */
 static unsigned merit(const struct mount *m, const char *own, exists_fn exists)
 {
 	unsigned is_there = !exists || exists(m->point + 1), is_whole = !strcmp(m->root, "/");
@@ -84,16 +85,14 @@ static const char *own_group(struct arena *arena, struct text self_cgroup, const
 }
 
 /* A controller that no v1 hierarchy has is the unified one's. */
-static struct cgroup_hierarchy find_controller(struct arena *arena, const struct mounts *mounts,
-					       struct text self_cgroup, const char *controller,
-					       exists_fn exists, const struct cgroup_hierarchy *unified)
+static void find_controller(struct arena *arena, const struct mounts *mounts,
+			    struct text self_cgroup, const char *controller, exists_fn exists,
+			    const struct cgroup_hierarchy *unified, struct cgroup_hierarchy *h)
 {
-	struct cgroup_hierarchy h = { .own = own_group(arena, self_cgroup, controller) };
-
-	choose(mounts, controller, exists, &h);
-	if (!h.version && !h.own)
-		return *unified;
-	return h;
+	h->own = own_group(arena, self_cgroup, controller);
+	choose(mounts, controller, exists, h);
+	if (!h->version && !h->own)
+		*h = *unified;
 }
 
 static bool is_partial(const struct cgroup_hierarchy *h)
@@ -107,7 +106,9 @@ static enum cgroup_mode mode_of(const struct mounts *mounts)
 
 	for (size_t i = 0; i < mounts->count; i++)
 		has[version_of(&mounts->items[i])] = true;
-	return has[1] && has[2] ? CGROUP_HYBRID : has[1] ? CGROUP_V1 : has[2] ? CGROUP_V2 : CGROUP_NONE;
+	if (has[1])
+		return has[2] ? CGROUP_HYBRID : CGROUP_V1;
+	return has[2] ? CGROUP_V2 : CGROUP_NONE;
 }
 
 static int find_layout(struct arena *arena, struct text mountinfo, struct text self_cgroup,
@@ -122,10 +123,10 @@ static int find_layout(struct arena *arena, struct text mountinfo, struct text s
 
 	l.unified.own = own_group(arena, self_cgroup, "");
 	choose(&mounts, "", exists, &l.unified);
-	l.cpu = find_controller(arena, &mounts, self_cgroup, "cpu", exists, &l.unified);
-	l.cpuacct = find_controller(arena, &mounts, self_cgroup, "cpuacct", exists, &l.unified);
-	l.memory = find_controller(arena, &mounts, self_cgroup, "memory", exists, &l.unified);
-	l.cpuset = find_controller(arena, &mounts, self_cgroup, "cpuset", exists, &l.unified);
+	find_controller(arena, &mounts, self_cgroup, "cpu", exists, &l.unified, &l.cpu);
+	find_controller(arena, &mounts, self_cgroup, "cpuacct", exists, &l.unified, &l.cpuacct);
+	find_controller(arena, &mounts, self_cgroup, "memory", exists, &l.unified, &l.memory);
+	find_controller(arena, &mounts, self_cgroup, "cpuset", exists, &l.unified, &l.cpuset);
 	l.has_namespace = is_partial(&l.cpu) || is_partial(&l.memory) || is_partial(&l.cpuset) ||
 		is_partial(&l.unified);
 	*layout = l;

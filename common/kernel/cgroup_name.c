@@ -1,4 +1,4 @@
-/* What a group's path says about the container or pod it is; naming habits of the engines, not of the kernel. */
+/* Which container or pod a group's path says it is: habits of the engines, not of the kernel. */
 #include "common/kernel/cgroup.h"
 
 #include "common/base/scan.h"
@@ -29,6 +29,12 @@ static bool strip(struct text name, const char *prefix, const char *suffix, stru
 	return true;
 }
 
+static bool strip_both(struct text name, const char *prefix, const char *suffix, struct text *inner)
+{
+	return strip(name, prefix, suffix, inner) &&
+		inner->len + strlen(prefix) + strlen(suffix) == name.len;
+}
+
 static bool is_id(struct text t)
 {
 	return t.len == ID_DIGITS && is_hex(t.data, ID_DIGITS);
@@ -40,8 +46,9 @@ static bool take_prefixed_id(struct arena *arena, struct text name, struct cgrou
 	static const struct {
 		const char *prefix, *runtime;
 	} engines[] = {
-		{ "docker-", "docker" }, { "cri-containerd-", "containerd" }, { "nerdctl-", "containerd" },
-		{ "crio-", "cri-o" }, { "libpod-", "podman" }, { "libpod-payload-", "podman" },
+		{ "docker-", "docker" }, { "crio-", "cri-o" },
+		{ "cri-containerd-", "containerd" }, { "nerdctl-", "containerd" },
+		{ "libpod-", "podman" }, { "libpod-payload-", "podman" },
 	};
 	struct text id;
 
@@ -56,7 +63,8 @@ static bool take_prefixed_id(struct arena *arena, struct text name, struct cgrou
 }
 
 /* A bare ID: the folder above says whose it is. */
-static bool take_bare_id(struct arena *arena, struct text name, struct text parent, struct cgroup_names *names)
+static bool take_bare_id(struct arena *arena, struct text name, struct text parent,
+			 struct cgroup_names *names)
 {
 	if (!is_id(name))
 		return false;
@@ -73,17 +81,18 @@ static bool take_bare_id(struct arena *arena, struct text name, struct text pare
 }
 
 /*
- * "kubepods-burstable-podUID.slice" with _ for -, or "podUID" below kubepods. A static pod's UID is 32
- * digits without dashes.
+ * "kubepods-burstable-podUID.slice" with _ for -, or "podUID" below kubepods. A static pod's UID is
+ * 32 digits without dashes.
  */
-static bool take_pod(struct arena *arena, struct text name, bool is_in_kubepods, struct cgroup_names *names)
+static bool take_pod(struct arena *arena, struct text name, bool is_in_kubepods,
+		     struct cgroup_names *names)
 {
 	struct text uid;
 	const char *p = NULL;
 
 	if (is_in_kubepods && strip(name, "pod", "", &uid)) {
 		p = uid.data;
-	} else if (strip(name, "", ".slice", &uid) && uid.len < name.len) {
+	} else if (strip_both(name, "", ".slice", &uid)) {
 		p = memmem(uid.data, uid.len, "kubepods", 8);
 		p = p ? memmem(p, (size_t)(uid.data + uid.len - p), "-pod", 4) : NULL;
 		if (!p)
@@ -132,26 +141,27 @@ static const char *unescape_unit(struct arena *arena, struct text t)
 }
 
 /* Containers that go by a name: lxc's groups, machined's scopes, nspawn's services. */
-static bool take_named(struct arena *arena, struct text name, struct text parent, struct cgroup_names *names)
+static bool take_named(struct arena *arena, struct text name, struct text parent,
+		       struct cgroup_names *names)
 {
 	const char *runtime = "lxc";
-	struct text inner;
+	struct text inner = name;
 
-	if (strip(name, "lxc.payload.", "", &inner) ||
-	    ((text_is(parent, "lxc") || text_is(parent, "lxc.payload")) && strip(name, "", "", &inner))) {
-		if (text_starts(inner, "lxc.monitor") || text_starts(inner, "cgroup."))
+	if (text_is(parent, "lxc") || text_is(parent, "lxc.payload")) {
+		if (text_starts(name, "lxc.monitor"))
 			return false;
-	} else if (strip(name, "machine-", ".scope", &inner) && inner.len + 14 == name.len) {
+	} else if (strip_both(name, "machine-", ".scope", &inner)) {
 		/* libvirt's virtual machines: "qemu\x2d1\x2dNAME" */
 		runtime = text_starts(inner, "qemu\\x2d") ? "libvirt" : "systemd-nspawn";
-	} else if (strip(name, "systemd-nspawn@", ".service", &inner) && inner.len + 23 == name.len) {
+	} else if (strip_both(name, "systemd-nspawn@", ".service", &inner)) {
 		runtime = "systemd-nspawn";
-	} else {
+	} else if (!strip(name, "lxc.payload.", "", &inner)) {
 		return false;
 	}
 	if (!inner.len)
 		return false;
-	*names = (struct cgroup_names){ .runtime = runtime, .container = unescape_unit(arena, inner) };
+	*names = (struct cgroup_names){ .runtime = runtime };
+	names->container = unescape_unit(arena, inner);
 	return true;
 }
 
@@ -172,15 +182,15 @@ void cgroup_name(struct arena *arena, const char *path, struct cgroup_names *nam
 		    !take_prefixed_id(arena, name, &found) &&
 		    !take_bare_id(arena, name, parent, &found))
 			take_named(arena, name, parent, &found);
-		is_in_kubepods = is_in_kubepods || text_is(name, "kubepods") || text_is(name, "kubepods.slice");
+		is_in_kubepods = is_in_kubepods || text_is(name, "kubepods");
 		parent = name;
 	}
 	*names = found;
 }
 
 /* "POD_NAMESPACE_CONTAINER-ID.log"; none of the three may hold an underscore. */
-bool cgroup_parse_log_name(struct text file, const char *container_id, struct text *pod, struct text *namespace,
-			   struct text *container)
+bool cgroup_parse_log_name(struct text file, const char *container_id, struct text *pod,
+			   struct text *namespace, struct text *container)
 {
 	size_t n = strlen(container_id), tail = n + 5;
 
@@ -206,8 +216,8 @@ void cgroup_name_from_logs(struct arena *arena, struct cgroup_names *names)
 	if (!names->container_id || src_list("var/log/containers", &files) < 0)
 		return;
 	for (size_t i = 0; i < files.count; i++) {
-		if (!cgroup_parse_log_name(text_of(files.items[i]), names->container_id, &pod, &namespace,
-					   &container))
+		if (!cgroup_parse_log_name(text_of(files.items[i]), names->container_id, &pod,
+					   &namespace, &container))
 			continue;
 		names->pod = arena_text(arena, pod);
 		names->pod_namespace = arena_text(arena, namespace);

@@ -19,7 +19,7 @@ static bool find_column(struct scan names, const char *name, unsigned *at)
 	return false;
 }
 
-/* The sum of one column over all whole lines; NA_U64 if it is not there or a line has no such number. */
+/* The sum of one column over all lines; NA_U64 if it is not there, or a line is cut or lacks it. */
 static uint64_t sum_column(struct text t, const char *name)
 {
 	struct scan lines = scan_of(t);
@@ -33,7 +33,8 @@ static uint64_t sum_column(struct text t, const char *name)
 		struct scan s = scan_of(line);
 		uint64_t n;
 
-		if (!scan_skip_words(&s, at) || !scan_hex(&s, &n) || (s.at < s.end && *s.at != ' ') ||
+		if (!scan_skip_words(&s, at) || !scan_hex(&s, &n) ||
+		    (s.at < s.end && *s.at != ' ') ||
 		    __builtin_add_overflow(sum, n, &sum))
 			return NA_U64;
 	}

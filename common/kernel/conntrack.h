@@ -13,14 +13,19 @@
 
 struct conntrack {
 	bool is_in_use;                /* the module is there; else all is unknown */
-	uint64_t count, max;           /* entries of this namespace, expired ones that are not yet reaped included */
+	/* entries of this namespace, expired ones that are not yet reaped included */
+	uint64_t count, max;
 	/* since boot or since the namespace was made, summed over CPUs */
 	uint64_t drop;                 /* packets dropped: the table was full, or no memory */
 	uint64_t early_drop;           /* unanswered entries evicted to make room */
-	uint64_t insert_failed;        /* packets dropped: another one had added the same connection meanwhile */
+	/* packets dropped: another one had added the same connection meanwhile */
+	uint64_t insert_failed;
 };
 
-/* Hexadecimal columns found by name, a line per CPU. Sets the last three; -EINVAL: no header or no whole line. */
+/*
+ * Hexadecimal columns found by name, a line per CPU. Sets the last three; -EINVAL: no header or no
+ * whole line.
+ */
 int conntrack_parse_stat(struct text t, struct conntrack *c);
 
 /* Of the network namespace the program is in. 0, also if not in use; -errno with fail text. */

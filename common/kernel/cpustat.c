@@ -72,8 +72,9 @@ static void take_line(struct text line, struct cpu_stat *s)
 		const char *key;
 		uint64_t *value;
 	} counters[] = {
-		{ "ctxt ", &s->context_switches }, { "intr ", &s->interrupts },
-		{ "softirq ", &s->softirqs }, { "processes ", &s->forks }, { "btime ", &s->btime_s },
+		{ "ctxt ", &s->context_switches },
+		{ "intr ", &s->interrupts }, { "softirq ", &s->softirqs },     /* the total leads */
+		{ "processes ", &s->forks }, { "btime ", &s->btime_s },
 		{ "procs_running ", &s->running }, { "procs_blocked ", &s->blocked },
 	};
 	struct scan rest = scan_of(line);
@@ -90,7 +91,7 @@ static void take_line(struct text line, struct cpu_stat *s)
 	}
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		if (scan_literal(&rest, counters[i].key)) {
-			scan_u64(&rest, counters[i].value);    /* intr and softirq: the total leads */
+			scan_u64(&rest, counters[i].value);
 			return;
 		}
 }
@@ -106,8 +107,8 @@ int cpustat_parse(struct text t, struct cpu_stat *s)
 
 	*s = (struct cpu_stat){
 		.all = unknown_times, .cpus = cpus, .cpu_cap = s->cpu_cap, .cpu_count = count,
-		.context_switches = NA_U64, .interrupts = NA_U64, .softirqs = NA_U64, .forks = NA_U64,
-		.btime_s = NA_U64, .running = NA_U64, .blocked = NA_U64,
+		.context_switches = NA_U64, .interrupts = NA_U64, .softirqs = NA_U64,
+		.forks = NA_U64, .btime_s = NA_U64, .running = NA_U64, .blocked = NA_U64,
 	};
 	for (unsigned i = 0; i < count; i++)
 		cpus[i] = unknown_times;
@@ -133,7 +134,7 @@ void cpustat_free(struct cpu_stat *s)
 	*s = (struct cpu_stat){ 0 };
 }
 
-/* Time gone by in one column: 0 where it went backwards, as iowait does; unknown where it has no value. */
+/* Time gone by in one column: 0 where it went backwards, as iowait does. */
 static uint64_t passed(uint64_t before, uint64_t now)
 {
 	if (before == NA_U64 || now == NA_U64)
@@ -146,7 +147,8 @@ static double known_or_zero(double share)
 	return is_na_f64(share) ? 0 : share;
 }
 
-void cpustat_shares(const struct cpu_times *before, const struct cpu_times *now, struct cpu_shares *shares)
+void cpustat_shares(const struct cpu_times *before, const struct cpu_times *now,
+		    struct cpu_shares *shares)
 {
 	enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 	const uint64_t ticks[COLUMNS] = {

@@ -27,14 +27,14 @@ struct cpu_stat {
 	uint64_t context_switches, interrupts, softirqs, forks, btime_s, running, blocked;
 };
 
-/* Reads proc/stat through the source. 0 or -errno (-EINVAL: no "cpu" line, or a CPU beyond CPU_MAX).
+/* Reads proc/stat through the source. 0 or -errno (-EINVAL: no "cpu" line, a CPU beyond CPU_MAX).
  * Call on a zeroed struct or one filled before (it is reused). */
 int cpustat_read(struct cpu_stat *s);
 int cpustat_parse(struct text t, struct cpu_stat *s);
 void cpustat_free(struct cpu_stat *s);
 
 /* Shares of the time between two readings, 0..1; all unknown if the clock did not move. iowait and
- * steal are part of what is left of 1. Counters that went backwards (iowait does) count as 0 here. */
+ * steal are part of what is left of 1. Counters that went backwards (iowait does) count as 0. */
 struct cpu_shares {
 	double user, system, iowait, irq, softirq, steal, idle;   /* user includes nice */
 	double busy;                                              /* 1 - idle - iowait */

@@ -8,7 +8,8 @@
 #include "common/kernel/source.h"
 
 #define NS_PER_MS 1000000u
-#define BYTES_PER_SECTOR 512u          /* always, whatever the device's (include/linux/blk_types.h) */
+/* always, whatever the device's (include/linux/blk_types.h) */
+#define BYTES_PER_SECTOR 512u
 #define COLUMNS_LEAST 11               /* behind the name, before Linux 4.18 */
 
 static bool parse_line(struct arena *arena, struct text line, struct disk *d)
@@ -154,9 +155,11 @@ static double share_of(uint64_t ms, uint64_t elapsed_ns)
 	return ratio_of(ms, elapsed_ns) * NS_PER_MS;
 }
 
-void disk_measure(const struct disk *before, const struct disk *now, uint64_t elapsed_ns, struct disk_rates *rates)
+void disk_measure(const struct disk *before, const struct disk *now, uint64_t elapsed_ns,
+		  struct disk_rates *rates)
 {
-	uint64_t reads = delta_u64(now->reads, before->reads), writes = delta_u64(now->writes, before->writes);
+	uint64_t reads = delta_u64(now->reads, before->reads);
+	uint64_t writes = delta_u64(now->writes, before->writes);
 	uint64_t read_ms = delta_u64(now->read_ms, before->read_ms);
 	uint64_t write_ms = delta_u64(now->write_ms, before->write_ms);
 	uint64_t read_sectors = delta_u64(now->read_sectors, before->read_sectors);

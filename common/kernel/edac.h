@@ -1,4 +1,4 @@
-/* Memory errors the hardware reports: sys/devices/system/edac/mc (Documentation/driver-api/edac.rst). */
+/* Memory errors the hardware reports: EDAC, Documentation/ABI/testing/sysfs-devices-edac. */
 #ifndef KERNEL_EDAC_H
 #define KERNEL_EDAC_H
 

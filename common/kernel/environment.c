@@ -95,11 +95,12 @@ int environment_parse(struct arena *arena, struct text t, struct environment *e)
 
 		if (!scan_until(&s, '\t', &key) || !key.len)
 			return fail(EINVAL, "environment line %u: no key", number);
-		struct environment_item item = { unescape(arena, key), unescape(arena, scan_rest(&s)) };
+		struct environment_item *item = &new.items[new.count++];
 
-		if (!item.key || !item.value)
+		item->key = unescape(arena, key);
+		item->value = unescape(arena, scan_rest(&s));
+		if (!item->key || !item->value)
 			return fail(EINVAL, "environment line %u: garbled", number);
-		new.items[new.count++] = item;
 	}
 	*e = new;
 	return 0;

@@ -1,4 +1,4 @@
-/* What must be the same for two measurements to be comparable: the record a saved run starts with. */
+/* What must be the same for two measurements to be comparable: a saved run starts with it. */
 #ifndef KERNEL_ENVIRONMENT_H
 #define KERNEL_ENVIRONMENT_H
 
@@ -9,7 +9,7 @@
 #include "common/base/text.h"
 
 struct environment_item {
-	const char *key;       /* "kernel", "cpus_online", "sysctl net.core.somaxconn", "nic eth0 driver" */
+	const char *key;       /* "kernel", "sysctl net.core.somaxconn", "nic eth0 driver" */
 	const char *value;
 };
 struct environment {

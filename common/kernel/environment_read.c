@@ -1,4 +1,4 @@
-/* What of a host is in the record: what two runs must share to be compared, and nothing that moves by itself. */
+/* What of a host is in the record: what two runs must share, and nothing that moves by itself. */
 #include "common/kernel/environment.h"
 
 #include <stdint.h>
@@ -8,11 +8,12 @@
 #include "common/base/scan.h"
 #include "common/kernel/cgroup.h"
 #include "common/kernel/ethtool.h"
+#include "common/kernel/netdev.h"
 #include "common/kernel/source.h"
 
 #define NODES_MAX 1024                 /* MAX_NUMNODES of the largest kernels */
 #define NICS_MAX 64
-#define BYTES_PER_KIB 1024u
+#define KIB 1024u
 
 struct record {
 	struct arena *arena;
@@ -74,7 +75,9 @@ static const char *file_choice(struct arena *arena, const char *path)
 		return NULL;
 	struct scan s = scan_of(t);
 
-	return scan_until(&s, '[', &chosen) && scan_until(&s, ']', &chosen) ? arena_text(arena, chosen) : NULL;
+	if (!scan_until(&s, '[', &chosen) || !scan_until(&s, ']', &chosen))
+		return NULL;
+	return arena_text(arena, chosen);
 }
 
 struct file_item {
@@ -122,9 +125,10 @@ static void add_system(struct record *r)
 	/* the first is a link to the second, which a container may not have */
 	if (src_read("etc/os-release", &t) >= 0 || src_read("usr/lib/os-release", &t) >= 0)
 		add(r, "distribution", pretty_name(r->arena, t));
-	if (name && name->release)
-		add(r, "kernel", name->version ? arena_printf(r->arena, "%s %s", name->release, name->version) :
-		    name->release);
+	if (name && name->release && name->version)
+		add(r, "kernel", arena_printf(r->arena, "%s %s", name->release, name->version));
+	else if (name)
+		add(r, "kernel", name->release);
 	add(r, "architecture", name ? name->machine : NULL);
 	add(r, "kernel_command_line", file_words(r->arena, "proc/cmdline"));
 	add(r, "lockdown", file_choice(r->arena, "sys/kernel/security/lockdown"));
@@ -132,7 +136,7 @@ static void add_system(struct record *r)
 
 /* ---- processors, memory ---- */
 
-/* The value of the first "KEY : VALUE" line of /proc/cpuinfo with one of the names processors go by. */
+/* The value of the first "KEY : VALUE" line of /proc/cpuinfo with this key. */
 static bool cpuinfo_value(struct text t, const char *key, struct text *value)
 {
 	struct scan lines = scan_of(t);
@@ -143,7 +147,7 @@ static bool cpuinfo_value(struct text t, const char *key, struct text *value)
 
 		if (!scan_until(&s, ':', &name))
 			continue;
-		while (name.len && (name.data[name.len - 1] == ' ' || name.data[name.len - 1] == '\t'))
+		while (name.len && memchr(" \t", name.data[name.len - 1], 2))
 			name.len--;
 		if (!text_is(name, key))
 			continue;
@@ -155,7 +159,10 @@ static bool cpuinfo_value(struct text t, const char *key, struct text *value)
 
 static void add_cpuinfo(struct record *r)
 {
-	static const char *const names[] = { "model name", "cpu model", "cpu", "uarch", "CPU part", "Processor" };
+	/* of x86 and s390, mips, powerpc, riscv, arm64, arm */
+	static const char *const names[] = {
+		"model name", "cpu model", "cpu", "uarch", "CPU part", "Processor"
+	};
 	struct text t, value, word;
 
 	if (src_read("proc/cpuinfo", &t) < 0)
@@ -207,7 +214,9 @@ static uint64_t meminfo_value(struct text meminfo, const char *key, unsigned uni
 {
 	uint64_t n, product;
 
-	return !scan_key_u64(meminfo, key, &n) || __builtin_mul_overflow(n, unit, &product) ? NA_U64 : product;
+	if (!scan_key_u64(meminfo, key, &n) || __builtin_mul_overflow(n, unit, &product))
+		return NA_U64;
+	return product;
 }
 
 static void add_memory(struct record *r)
@@ -219,10 +228,10 @@ static void add_memory(struct record *r)
 	struct text t;
 
 	if (src_read("proc/meminfo", &t) >= 0) {
-		add_number(r, "memory_total_bytes", meminfo_value(t, "MemTotal", BYTES_PER_KIB));
-		add_number(r, "swap_total_bytes", meminfo_value(t, "SwapTotal", BYTES_PER_KIB));
+		add_number(r, "memory_total_bytes", meminfo_value(t, "MemTotal", KIB));
+		add_number(r, "swap_total_bytes", meminfo_value(t, "SwapTotal", KIB));
 		add_number(r, "hugepages_total", meminfo_value(t, "HugePages_Total", 1));
-		add_number(r, "hugepage_size_bytes", meminfo_value(t, "Hugepagesize", BYTES_PER_KIB));
+		add_number(r, "hugepage_size_bytes", meminfo_value(t, "Hugepagesize", KIB));
 	}
 	add_number(r, "page_size_bytes", src_page_size());
 	add_files(r, choices, sizeof(choices) / sizeof(*choices), file_choice);
@@ -235,13 +244,15 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The different values of one file of all cpufreq policies: "powersave", or "performance, powersave". */
+#define CPUFREQ "sys/devices/system/cpu/cpufreq"
+
+/* The different values of one file of all policies: "powersave", or "performance, powersave". */
 static const char *policies(struct arena *arena, const char *file)
 {
 	struct src_names names;
 	struct buf joined = { 0 };
 
-	if (src_list("sys/devices/system/cpu/cpufreq", &names) < 0)
+	if (src_list(CPUFREQ, &names) < 0)
 		return NULL;
 	const char **values = arena_alloc(arena, names.count * sizeof(*values));
 	size_t count = 0;
@@ -249,11 +260,10 @@ static const char *policies(struct arena *arena, const char *file)
 	for (size_t i = 0; i < names.count; i++) {
 		if (!text_starts(text_of(names.items[i]), "policy"))
 			continue;
-		const char *value = file_words(arena, arena_printf(arena, "sys/devices/system/cpu/cpufreq/%s/%s",
-								   names.items[i], file));
+		const char *path = arena_printf(arena, CPUFREQ "/%s/%s", names.items[i], file);
 
-		if (value)
-			values[count++] = value;
+		values[count] = file_words(arena, path);
+		count += values[count] != NULL;
 	}
 	if (count)
 		qsort(values, count, sizeof(*values), by_text);
@@ -269,10 +279,11 @@ static const char *policies(struct arena *arena, const char *file)
 static void add_clocks(struct record *r)
 {
 	static const struct file_item files[] = {
-		{ "cpufreq_boost", "sys/devices/system/cpu/cpufreq/boost" },
+		{ "cpufreq_boost", CPUFREQ "/boost" },
 		{ "intel_no_turbo", "sys/devices/system/cpu/intel_pstate/no_turbo" },
 		{ "cpuidle_driver", "sys/devices/system/cpu/cpuidle/current_driver" },
-		{ "clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource" },
+		{ "clocksource",
+		  "sys/devices/system/clocksource/clocksource0/current_clocksource" },
 	};
 	struct cgroup_layout layout;
 
@@ -285,53 +296,65 @@ static void add_clocks(struct record *r)
 
 /* ---- sysctls ---- */
 
-static void add_sysctl(struct record *r, const char *name)
+static const char *sysctl_path(struct arena *arena, const char *name)
 {
-	char *path = arena_printf(r->arena, "proc/sys/%s", name);
+	char *path = arena_printf(arena, "proc/sys/%s", name);
 
 	for (char *p = path; *p; p++)
 		if (*p == '.')
 			*p = '/';
-	add(r, arena_printf(r->arena, "sysctl %s", name), file_words(r->arena, path));
+	return path;
+}
+
+static void add_sysctl(struct record *r, const char *name)
+{
+	const char *value = file_words(r->arena, sysctl_path(r->arena, name));
+
+	add(r, arena_printf(r->arena, "sysctl %s", name), value);
 }
 
 /* All of a folder whose names start alike, except the one that is a reading. */
-static void add_sysctls_of(struct record *r, const char *folder, const char *prefix, const char *except)
+static void add_sysctls_of(struct record *r, const char *folder, const char *prefix,
+			   const char *except)
 {
 	struct src_names names;
-	char *path = arena_printf(r->arena, "proc/sys/%s", folder);
 
-	for (char *p = path; *p; p++)
-		if (*p == '.')
-			*p = '/';
-	if (src_list(path, &names) < 0)
+	if (src_list(sysctl_path(r->arena, folder), &names) < 0)
 		return;
-	for (size_t i = 0; i < names.count; i++)
-		if (text_starts(text_of(names.items[i]), prefix) && strcmp(names.items[i], except) != 0)
-			add_sysctl(r, arena_printf(r->arena, "%s.%s", folder, names.items[i]));
+	for (size_t i = 0; i < names.count; i++) {
+		const char *name = names.items[i];
+
+		if (text_starts(text_of(name), prefix) && strcmp(name, except) != 0)
+			add_sysctl(r, arena_printf(r->arena, "%s.%s", folder, name));
+	}
 }
 
 static void add_sysctls(struct record *r)
 {
 	static const char *const names[] = {
-		"kernel.task_delayacct", "kernel.pid_max", "kernel.threads-max", "kernel.numa_balancing",
-		"kernel.perf_event_paranoid", "kernel.timer_migration", "kernel.watchdog",
-		"vm.overcommit_memory", "vm.overcommit_ratio", "vm.panic_on_oom", "vm.oom_kill_allocating_task",
-		"vm.swappiness", "vm.zone_reclaim_mode", "vm.min_free_kbytes", "vm.watermark_scale_factor",
-		"vm.dirty_ratio", "vm.dirty_background_ratio", "vm.nr_hugepages", "vm.max_map_count",
+		"kernel.task_delayacct", "kernel.pid_max", "kernel.threads-max",
+		"kernel.numa_balancing", "kernel.perf_event_paranoid", "kernel.timer_migration",
+		"kernel.watchdog",
+		"vm.overcommit_memory", "vm.overcommit_ratio", "vm.panic_on_oom",
+		"vm.oom_kill_allocating_task", "vm.swappiness", "vm.zone_reclaim_mode",
+		"vm.min_free_kbytes", "vm.watermark_scale_factor", "vm.dirty_ratio",
+		"vm.dirty_background_ratio", "vm.nr_hugepages", "vm.max_map_count",
 		"fs.file-max", "fs.nr_open",
 		"net.core.somaxconn", "net.core.netdev_max_backlog", "net.core.netdev_budget",
-		"net.core.netdev_budget_usecs", "net.core.dev_weight", "net.core.rmem_max", "net.core.wmem_max",
-		"net.core.rmem_default", "net.core.wmem_default", "net.core.default_qdisc",
-		"net.core.rps_sock_flow_entries", "net.core.busy_poll", "net.core.busy_read",
-		"net.ipv4.tcp_max_syn_backlog", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_abort_on_overflow",
-		"net.ipv4.tcp_synack_retries", "net.ipv4.tcp_syn_retries",
-		"net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports",
-		"net.ipv4.tcp_tw_reuse", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_fin_timeout",
+		"net.core.netdev_budget_usecs", "net.core.dev_weight", "net.core.rmem_max",
+		"net.core.wmem_max", "net.core.rmem_default", "net.core.wmem_default",
+		"net.core.default_qdisc", "net.core.rps_sock_flow_entries", "net.core.busy_poll",
+		"net.core.busy_read",
+		"net.ipv4.tcp_max_syn_backlog", "net.ipv4.tcp_syncookies",
+		"net.ipv4.tcp_abort_on_overflow", "net.ipv4.tcp_synack_retries",
+		"net.ipv4.tcp_syn_retries", "net.ipv4.ip_local_port_range",
+		"net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_tw_reuse",
+		"net.ipv4.tcp_timestamps", "net.ipv4.tcp_fin_timeout",
 		"net.ipv4.tcp_max_tw_buckets", "net.ipv4.tcp_max_orphans",
 		"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_mem", "net.ipv4.udp_mem",
-		"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_mtu_probing", "net.ipv4.tcp_migrate_req",
-		"net.ipv4.ip_forward", "net.ipv4.conf.all.rp_filter", "net.ipv4.conf.default.rp_filter",
+		"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_mtu_probing",
+		"net.ipv4.tcp_migrate_req", "net.ipv4.ip_forward",
+		"net.ipv4.conf.all.rp_filter", "net.ipv4.conf.default.rp_filter",
 		"net.ipv4.neigh.default.gc_thresh1", "net.ipv4.neigh.default.gc_thresh2",
 		"net.ipv4.neigh.default.gc_thresh3", "net.ipv6.neigh.default.gc_thresh3",
 	};
@@ -362,7 +385,8 @@ static void add_scheduler(struct record *r)
 
 static void add_nic_file(struct record *r, const char *nic, const char *file)
 {
-	const char *value = file_words(r->arena, arena_printf(r->arena, "sys/class/net/%s/%s", nic, file));
+	const char *path = arena_printf(r->arena, "sys/class/net/%s/%s", nic, file);
+	const char *value = file_words(r->arena, path);
 
 	/* speed: -1 where the link is down or there is no such thing */
 	if (value && *value != '-')
@@ -397,8 +421,8 @@ static void add_nic_offloads(struct record *r, const char *nic)
 		const char *name;
 		int state;
 	} states[] = {
-		{ "rx_checksum", o.rx_checksum }, { "tx_checksum", o.tx_checksum }, { "tso", o.tso },
-		{ "gso", o.gso }, { "gro", o.gro }, { "lro", o.lro },
+		{ "rx_checksum", o.rx_checksum }, { "tx_checksum", o.tx_checksum },
+		{ "tso", o.tso }, { "gso", o.gso }, { "gro", o.gro }, { "lro", o.lro },
 	};
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
@@ -418,15 +442,12 @@ static void add_nic_queues(struct record *r, const char *nic)
 		rx += text_starts(text_of(names.items[i]), "rx-");
 		tx += text_starts(text_of(names.items[i]), "tx-");
 	}
-	add(r, arena_printf(r->arena, "nic %s queues", nic), arena_printf(r->arena, "rx %u tx %u", rx, tx));
+	add(r, arena_printf(r->arena, "nic %s queues", nic),
+	    arena_printf(r->arena, "rx %u tx %u", rx, tx));
 }
 
-static bool is_hardware(struct arena *arena, const char *nic)
-{
-	return src_exists(arena_printf(arena, "sys/class/net/%s/device", nic));
-}
-
-/* Devices with hardware behind them; in a container, which has none, all but lo. Others come and go. */
+/* Devices with hardware behind them; in a container, which has none, all but lo: others come and
+ * go by themselves. */
 static void add_nics(struct record *r)
 {
 	struct src_names names;
@@ -436,11 +457,11 @@ static void add_nics(struct record *r)
 	if (src_list("sys/class/net", &names) < 0)
 		return;
 	for (size_t i = 0; i < names.count; i++)
-		has_hardware = has_hardware || is_hardware(r->arena, names.items[i]);
+		has_hardware = has_hardware || netdev_is_hardware(names.items[i]);
 	for (size_t i = 0; i < names.count && added < NICS_MAX; i++) {
 		const char *nic = names.items[i];
 
-		if (has_hardware ? !is_hardware(r->arena, nic) : !strcmp(nic, "lo"))
+		if (has_hardware ? !netdev_is_hardware(nic) : !strcmp(nic, "lo"))
 			continue;
 		add_nic_driver(r, nic);
 		add_nic_file(r, nic, "speed");

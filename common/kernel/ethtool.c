@@ -65,7 +65,7 @@ static int fetch_driver(void *arg, struct buf *reply)
 	return 0;
 }
 
-/* The old one-value commands: every kernel still answers them, and the driver's feature names don't matter. */
+/* The old one-value commands: every kernel still answers them, whatever its feature names are. */
 static const struct offload {
 	const char *name;
 	uint32_t command, bit;         /* bit 0: any value but 0 is on */

@@ -1,4 +1,4 @@
-/* What a network device's driver says of itself: the ethtool ioctls (include/uapi/linux/ethtool.h). */
+/* What a network device's driver says of itself: ethtool ioctls, include/uapi/linux/ethtool.h. */
 #ifndef KERNEL_ETHTOOL_H
 #define KERNEL_ETHTOOL_H
 
@@ -16,8 +16,8 @@ struct ethtool_offloads {
 };
 
 /*
- * Asked of the network namespace the program is in, which no privilege is needed for. 0 or -errno with fail
- * text (ENODEV, EOPNOTSUPP). Strings live until the frame's end.
+ * Asked of the network namespace the program is in, which no privilege is needed for. 0 or -errno
+ * with fail text (ENODEV, EOPNOTSUPP). Strings live until the frame's end.
  */
 int ethtool_read_driver(const char *device, struct ethtool_driver *d);
 int ethtool_read_offloads(const char *device, struct ethtool_offloads *o);

@@ -1,4 +1,4 @@
-/* Open files of the whole host: /proc/sys/fs/file-nr (fs/file_table.c, Documentation/admin-guide/sysctl/fs.rst). */
+/* Open files of the whole host: fs.file-nr, Documentation/admin-guide/sysctl/fs.rst. */
 #ifndef KERNEL_FILENR_H
 #define KERNEL_FILENR_H
 
@@ -8,7 +8,8 @@
 #include "common/base/text.h"
 
 struct file_nr {
-	uint64_t open;                 /* file handles; the kernel's count may lag by 32 per CPU (percpu_counter) */
+	/* file handles; the kernel's count may lag by 32 per CPU (percpu_counter) */
+	uint64_t open;
 	uint64_t max;                  /* fs.file-max; systemd sets it to 2^63 - 1: no limit */
 };
 int file_nr_parse(struct text t, struct file_nr *f);   /* "858\t0\t2466160\n"; -EINVAL */

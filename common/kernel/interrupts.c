@@ -4,7 +4,7 @@
 
 #include "common/base/scan.h"
 
-/* "           CPU0       CPU1": so many columns are counts, and what follows them is a description. */
+/* "     CPU0       CPU1": so many columns are counts, and what follows them is a description. */
 static unsigned count_columns(struct text header)
 {
 	struct scan s = scan_of(header);

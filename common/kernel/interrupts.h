@@ -1,4 +1,4 @@
-/* /proc/interrupts: what each CPU was interrupted by (fs/proc/interrupts.c, arch/x86/kernel/irq.c). */
+/* /proc/interrupts, the CPUs' own lines at its end: kernel/irq/proc.c, arch/x86/kernel/irq.c. */
 #ifndef KERNEL_INTERRUPTS_H
 #define KERNEL_INTERRUPTS_H
 
@@ -8,7 +8,8 @@
 #include "common/base/text.h"
 
 /*
- * The line "NAME:" ("MCE", "ERR") summed over CPUs; a line may have fewer numbers than there are CPUs.
+ * The line "NAME:" ("MCE", "ERR") summed over CPUs; a line may have fewer numbers than there are
+ * CPUs.
  * NA_U64 if there is none, or if the header or the line is cut. The names differ by architecture.
  */
 uint64_t interrupts_sum(struct text t, const char *name);

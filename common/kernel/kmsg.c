@@ -10,7 +10,7 @@
 #define NS_PER_USEC 1000u
 #define PRIORITY_UNKNOWN 6
 #define PRIORITY_MAX 0xffff
-#define FACILITY_SHIFT 3               /* syslog: facility above, level in the low three bits; 0 is the kernel */
+#define FACILITY_SHIFT 3               /* the level is below; facility 0 is the kernel */
 #define FORMAT_LINES 8                 /* lines to tell the format by: the first ones may be cut */
 
 const char *kmsg_kind_name(enum kmsg_kind k)
@@ -35,11 +35,11 @@ const char *kmsg_kind_name(enum kmsg_kind k)
 }
 
 /*
- * What tells a kind, looked for where a word starts; `also` must stand somewhere behind it. In the order
- * of the kernel's files: mm/oom_kill.c and mm/memcontrol.c (wordings of 3.10 to 6.x),
+ * What tells a kind, looked for where a word starts; `also` must stand somewhere behind it. In the
+ * order of the kernel's files: mm/oom_kill.c and mm/memcontrol.c (wordings of 3.10 to 6.x),
  * net/netfilter/nf_conntrack_core.c, net/ipv4/tcp_input.c, net/ipv4/inet_timewait_sock.c,
  * net/core/neighbour.c, net/sched/sch_generic.c, kernel/hung_task.c, kernel/watchdog.c,
- * arch/x86/kernel/cpu/mce, drivers/firmware/efi/cper.c, block/blk-core.c (error names: blk_errors), fs/buffer.c.
+ * arch/x86/kernel/cpu/mce, drivers/firmware/efi/cper.c, block/blk-core.c, fs/buffer.c, fs/ext4 ...
  */
 static const struct {
 	const char *needle, *also;
@@ -100,9 +100,11 @@ static bool is_word_byte(char c)
 static enum kmsg_kind kind_at(struct text rest)
 {
 	for (size_t i = 0; i < SIGNS; i++) {
+		const char *also = signs[i].also;
+
 		if (rest.data[0] != signs[i].needle[0] || !text_starts(rest, signs[i].needle))
 			continue;
-		if (!signs[i].also || memmem(rest.data, rest.len, signs[i].also, strlen(signs[i].also)))
+		if (!also || memmem(rest.data, rest.len, also, strlen(also)))
 			return signs[i].kind;
 	}
 	return KMSG_OTHER;
@@ -141,7 +143,7 @@ static int hex_value(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* \xNN for what is not printable, and for the backslash; most lines have none and stay where they are. */
+/* \xNN stands for what is not printable, and for the backslash; most lines have neither. */
 static struct text unescape(struct arena *arena, struct text t)
 {
 	if (!t.len || !memchr(t.data, '\\', t.len))
@@ -354,7 +356,7 @@ int kmsg_read(struct text *content)
 	int err = src_read("dev/kmsg", content);
 
 	if (err == -EPERM || err == -EACCES)
-		return fail(-err, "/dev/kmsg: refused (needs CAP_SYSLOG, as kernel.dmesg_restrict=1 or the "
-			    "file's mode demands)");
+		return fail(-err, "/dev/kmsg: refused (needs CAP_SYSLOG, as "
+			    "kernel.dmesg_restrict=1 or the file's mode demands)");
 	return err < 0 ? err : 0;
 }

@@ -32,7 +32,7 @@ const char *kmsg_kind_name(enum kmsg_kind k);          /* "hung task" ... */
 struct kmsg_record {
 	uint64_t sequence;             /* NA_U64 where the format has none */
 	uint64_t boot_ns;              /* since boot, kernel's log clock; NA_U64 unknown */
-	uint64_t realtime_ns;          /* now - uptime + boot_ns; off by suspended time; NA_U64 unknown */
+	uint64_t realtime_ns;          /* now - uptime + boot_ns; off by suspended time; NA_U64 */
 	unsigned priority;             /* syslog level and facility; 6 if unknown */
 	struct text text;              /* unescaped (\xNN undone), may hold any byte */
 	struct text raw;               /* as it stood, with its continuation lines */

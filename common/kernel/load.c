@@ -1,8 +1,8 @@
 #include "common/kernel/load.h"
 
-#include "common/base/mem.h"
 #include "common/kernel/cpustat.h"
 #include "common/kernel/netcount.h"
+#include "common/kernel/netdev.h"
 #include "common/kernel/source.h"
 
 static uint64_t sum_known(const uint64_t *n, size_t count)
@@ -31,7 +31,7 @@ static void read_ticks(struct load *l)
 	l->total_ticks = l->busy_ticks + sum_known(idle, sizeof(idle) / sizeof(*idle));
 }
 
-/* Packets from outside: of the devices with hardware behind them, else (in a container) of all but lo. */
+/* Packets from outside: of devices with hardware behind them, else (a container) of all but lo. */
 static uint64_t read_packets(void)
 {
 	struct text t;
@@ -50,7 +50,7 @@ static uint64_t read_packets(void)
 			continue;
 		any += d->rx_packets;
 		has_any = true;
-		if (src_exists(arena_printf(src_arena(), "sys/class/net/%s/device", d->name))) {
+		if (netdev_is_hardware(d->name)) {
 			outside += d->rx_packets;
 			has_outside = true;
 		}
@@ -68,12 +68,17 @@ void load_read(struct load *l)
 	read_ticks(l);
 }
 
-void load_rates(const struct load *before, const struct load *now, uint64_t elapsed_ns, struct load_rates *r)
+void load_rates(const struct load *before, const struct load *now, uint64_t elapsed_ns,
+		struct load_rates *r)
 {
+	const uint64_t packets = delta_u64(now->packets_in, before->packets_in);
+	const uint64_t accepts = delta_u64(now->accepts, before->accepts);
+	const uint64_t switches = delta_u64(now->switches, before->switches);
+
 	*r = (struct load_rates){
-		.packets_per_second = rate_of(delta_u64(now->packets_in, before->packets_in), elapsed_ns),
-		.accepts_per_second = rate_of(delta_u64(now->accepts, before->accepts), elapsed_ns),
-		.switches_per_second = rate_of(delta_u64(now->switches, before->switches), elapsed_ns),
+		.packets_per_second = rate_of(packets, elapsed_ns),
+		.accepts_per_second = rate_of(accepts, elapsed_ns),
+		.switches_per_second = rate_of(switches, elapsed_ns),
 		.busy_ratio = ratio_of(delta_u64(now->busy_ticks, before->busy_ticks),
 				       delta_u64(now->total_ticks, before->total_ticks)),
 	};

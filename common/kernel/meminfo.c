@@ -4,7 +4,7 @@
 
 #define BYTES_PER_KIB 1024u
 
-/* The whole line "KEY[:] ...", what stands behind the key. A line without its newline may be cut. */
+/* What stands behind the key on its line. A line without its newline may be cut. */
 static bool find_line(struct scan *lines, const char *key, struct scan *rest)
 {
 	struct text line;

@@ -1,4 +1,4 @@
-/* Memory by key: /proc/meminfo (fs/proc/meminfo.c) and /proc/vmstat (mm/vmstat.c), however many keys they have. */
+/* Memory by key: /proc/meminfo (fs/proc/meminfo.c) and /proc/vmstat (mm/vmstat.c). */
 #ifndef KERNEL_MEMINFO_H
 #define KERNEL_MEMINFO_H
 
@@ -7,14 +7,16 @@
 #include "common/base/na.h"
 #include "common/base/text.h"
 
-/* "MemTotal:   24683620 kB" in bytes. NA_U64 if the key is not there, its line is cut, or its unit is not kB. */
+/* "MemTotal: 24683620 kB" in bytes. NA_U64 if it is not there, cut, or has another unit. */
 uint64_t meminfo_bytes(struct text t, const char *key);
 
 /* "pswpin 12": NA_U64 if the key is not there or its line is cut. */
 uint64_t vmstat_count(struct text t, const char *key);
 
-/* The sum of key and of "key_*": counters that some kernels split by zone (allocstall, allocstall_normal ...).
- * NA_U64 if there is none, or if one of them makes no sense. */
+/*
+ * The sum of key and of "key_*": counters that some kernels split by zone (allocstall,
+ * allocstall_normal ...). NA_U64 if there is none, or if one of them makes no sense.
+ */
 uint64_t vmstat_sum(struct text t, const char *key);
 
 #endif

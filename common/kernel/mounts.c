@@ -13,7 +13,8 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
-#define STACKED_MAX 256                /* mounts on one another at one point; more are taken to be covered */
+/* mounts on one another at one point; more are taken to be covered */
+#define STACKED_MAX 256
 
 /* ---- lines ---- */
 
@@ -44,19 +45,19 @@ static bool is_one_of(const char *type, const char *const *list)
 	return false;
 }
 
-/* Served by another machine, by other members of a cluster, by a host of this guest, or by a program. */
+/* Served by another machine, by members of a cluster, by the host of this guest, or by a program. */
 static bool is_remote_type(const char *type)
 {
 	static const char *const types[] = {
-		"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "afs", "coda", "lustre", "gpfs",
-		"beegfs", "glusterfs", "orangefs", "panfs", "ocfs2", "gfs2", "ecryptfs", "vboxsf", "vmhgfs",
-		"prl_fs", "fuse", "fuseblk", NULL
+		"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "ceph", "afs", "coda",
+		"lustre", "gpfs", "beegfs", "glusterfs", "orangefs", "panfs", "ocfs2", "gfs2",
+		"ecryptfs", "vboxsf", "vmhgfs", "prl_fs", "fuse", "fuseblk", NULL
 	};
 
 	return is_one_of(type, types) || text_starts(text_of(type), "fuse.");
 }
 
-/* "36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/sda1 rw,errors=continue"; the source may be empty. */
+/* "36 35 98:0 /root /point rw master:1 - ext4 /dev/sda1 rw,data=x"; the source may be empty. */
 static bool parse_line(struct arena *arena, struct text line, struct mount *m)
 {
 	struct scan s = scan_of(line);
@@ -98,7 +99,7 @@ bool mount_has_option(const char *options, const char *word)
 
 /* ---- which mount a path leads to ---- */
 
-/* Where a walk steps from one mount onto the next: there is one mount at most on a folder of a mount. */
+/* Where a walk steps from one mount onto the next: a folder of a mount has one at most on it. */
 struct steps {
 	const struct mounts *mounts;
 	struct hash by_place, by_id;
@@ -116,7 +117,7 @@ static struct mount *find_step(const struct steps *steps, uint64_t parent, struc
 	return m && m->parent == parent && text_is(point, m->point) ? m : NULL;
 }
 
-/* From mount `at`, by its id, onto what is mounted at this point of the way, and on that, and so on. */
+/* From mount `at`, by its id, onto what is mounted at this point of the way, and on that ... */
 static void step_up(const struct steps *steps, struct text point, uint64_t *at, struct mount **now)
 {
 	for (unsigned i = 0; i < STACKED_MAX; i++) {
@@ -150,7 +151,7 @@ static void walk_to(const struct steps *steps, uint64_t at, struct mount *m)
 	m->is_visible = now == m;
 }
 
-/* The mount the program's root is on: the one on "/" that stands on nothing listed, else whatever is not listed. */
+/* The mount the root is on: the one on "/" that stands on nothing listed, else one not listed. */
 static uint64_t find_root(const struct steps *steps)
 {
 	const struct mounts *mounts = steps->mounts;
@@ -228,7 +229,9 @@ int mounts_read(struct arena *arena, struct mounts *mounts)
 
 static bool is_read_only_type(const char *type)
 {
-	static const char *const types[] = { "squashfs", "iso9660", "erofs", "cramfs", "romfs", NULL };
+	static const char *const types[] = {
+		"squashfs", "iso9660", "erofs", "cramfs", "romfs", NULL
+	};
 
 	return is_one_of(type, types);
 }
@@ -266,7 +269,10 @@ static bool is_better(const struct mount *m, const struct mount *than)
 
 void mounts_select(struct arena *arena, const struct mounts *all, struct mounts *real)
 {
-	struct mounts new = { arena_alloc(arena, all->count * sizeof(*new.items)), 0, all->garbled_line };
+	struct mounts new = {
+		.items = arena_alloc(arena, all->count * sizeof(*new.items)),
+		.garbled_line = all->garbled_line,
+	};
 	struct hash by_device = { 0 };
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -307,16 +313,23 @@ static int fetch_usage(void *arg, struct buf *reply)
 	close(fd);
 	if (err)
 		return fail_errno(err, "statfs %s", m->point);
-	/* a btrfs subvolume and a file of an overlay have device numbers that mountinfo does not show */
+	/* mountinfo does not show the device numbers of btrfs subvolumes and of an overlay's files */
 	bool is_comparable = S_ISDIR(st.st_mode) && strcmp(m->type, "btrfs") != 0;
 
 	if (is_comparable && (major(st.st_dev) != m->major || minor(st.st_dev) != m->minor))
 		return fail(ESTALE, "%s: something else is mounted there", m->point);
-	buf_printf(reply, "block_size %llu\nblocks %llu\nblocks_free %llu\nblocks_available %llu\n"
-		   "files %llu\nfiles_free %llu\n",
-		   (unsigned long long)(fs.f_frsize ? fs.f_frsize : fs.f_bsize), (unsigned long long)fs.f_blocks,
-		   (unsigned long long)fs.f_bfree, (unsigned long long)fs.f_bavail,
-		   (unsigned long long)fs.f_files, (unsigned long long)fs.f_ffree);
+	const struct {
+		const char *key;
+		uint64_t value;
+	} lines[] = {
+		{ "block_size", (uint64_t)(fs.f_frsize ? fs.f_frsize : fs.f_bsize) },
+		{ "blocks", fs.f_blocks }, { "blocks_free", fs.f_bfree },
+		{ "blocks_available", fs.f_bavail },
+		{ "files", fs.f_files }, { "files_free", fs.f_ffree },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		buf_printf(reply, "%s %llu\n", lines[i].key, (unsigned long long)lines[i].value);
 	return 0;
 }
 
@@ -332,11 +345,12 @@ int mount_parse_usage(struct text t, struct mount_usage *usage)
 	uint64_t block_size, size, unused, available, files, files_free;
 
 	if (!t.len || t.data[t.len - 1] != '\n' ||
-	    !scan_key_u64(t, "block_size", &block_size) || !take_bytes(t, "blocks", block_size, &size) ||
+	    !scan_key_u64(t, "block_size", &block_size) ||
+	    !take_bytes(t, "blocks", block_size, &size) ||
 	    !take_bytes(t, "blocks_free", block_size, &unused) || unused > size ||
 	    !scan_key_u64(t, "files", &files) || !scan_key_u64(t, "files_free", &files_free))
 		return fail(EINVAL, "statfs: a reply that makes no sense");
-	/* with more in use than users may have, available is negative: an enormous number that overflows */
+	/* with more in use than users may have, available is negative: an enormous number */
 	if (!take_bytes(t, "blocks_available", block_size, &available) || available > size)
 		available = 0;
 	bool has_size = size > 0, has_inodes = files > 0 && files_free <= files;
@@ -354,7 +368,7 @@ int mount_parse_usage(struct text t, struct mount_usage *usage)
 	return 0;
 }
 
-/* An overlay answers with what its upper layer says; one that has none, with a lower one, wherever that is. */
+/* An overlay answers with what its upper layer says; without one, with a lower's, wherever it is. */
 static bool has_upper(const struct mount *m)
 {
 	return strstr(m->super_options, ",upperdir=") != NULL;
@@ -368,8 +382,10 @@ int mount_read_usage(const struct mount *m, struct mount_usage *usage)
 		return fail(EOPNOTSUPP, "%s: not asked, %s may not answer", m->point,
 			    m->is_remote ? m->type : "a remote file system on the way to it");
 	if (!strcmp(m->type, "overlay") && !has_upper(m))
-		return fail(EOPNOTSUPP, "%s: not asked, an overlay without an upper layer", m->point);
-	int err = src_call(arena_printf(src_arena(), "statfs %s", m->point), fetch_usage, (void *)(uintptr_t)m, &t);
+		return fail(EOPNOTSUPP, "%s: not asked, an overlay without an upper layer",
+			    m->point);
+	const char *key = arena_printf(src_arena(), "statfs %s", m->point);
+	int err = src_call(key, fetch_usage, (void *)(uintptr_t)m, &t);
 
 	return err < 0 ? err : mount_parse_usage(t, usage);
 }

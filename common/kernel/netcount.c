@@ -95,7 +95,8 @@ static bool parse_device(struct arena *arena, struct text line, struct net_devic
 	return true;
 }
 
-int netcount_parse_devices(struct arena *arena, struct text t, struct net_device **devices, size_t *count)
+int netcount_parse_devices(struct arena *arena, struct text t, struct net_device **devices,
+			   size_t *count)
 {
 	struct scan lines = scan_of(t);
 	struct text line;

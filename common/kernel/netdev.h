@@ -9,13 +9,15 @@
 #include "common/base/text.h"
 
 /*
- * sysfs shows the network namespace it was mounted in, which must be the caller's own for this to be right.
- * A name that has a slash is no device's.
+ * sysfs shows the network namespace it was mounted in, which must be the caller's own for this to
+ * be right. A name that has a slash is no device's.
  */
-bool netdev_is_hardware(const char *name);     /* a bus device, virtio's included, stands behind it */
+/* a bus device, virtio's included, stands behind it */
+bool netdev_is_hardware(const char *name);
 
 /* Bits per second each way; NA_U64 if the driver does not say (as virtio), or the link is down. */
 uint64_t netdev_read_speed(const char *name);
-uint64_t netdev_parse_speed(struct text t);    /* Mbit/s; -1, 2^32-1 (before 2.6.39) and 0 are unknown */
+/* Mbit/s; -1, 2^32-1 (before 2.6.39) and 0 are unknown */
+uint64_t netdev_parse_speed(struct text t);
 
 #endif

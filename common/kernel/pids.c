@@ -23,7 +23,8 @@ int pids_parse_loadavg(struct text t, struct pids_host *p)
 	if (!scan_until(&s, '\n', &line))
 		return fail(EINVAL, "/proc/loadavg: cut");
 	s = scan_of(line);
-	if (!scan_skip_words(&s, 3) || !scan_u64(&s, &runnable) || !scan_literal(&s, "/") || !scan_u64(&s, &threads))
+	if (!scan_skip_words(&s, 3) || !scan_u64(&s, &runnable) || !scan_literal(&s, "/") ||
+	    !scan_u64(&s, &threads))
 		return fail(EINVAL, "/proc/loadavg: not understood");
 	p->runnable = runnable;
 	p->threads = threads;
@@ -98,8 +99,8 @@ static bool read_group(const char *folder, struct pids_group *g)
 }
 
 /* Where the pids controller is mounted, and our own group in it. */
-static bool find_hierarchy(struct arena *arena, struct text self_cgroup, const struct mounts *mounts,
-			   struct cgroup_hierarchy *h)
+static bool find_hierarchy(struct arena *arena, struct text self_cgroup,
+			   const struct mounts *mounts, struct cgroup_hierarchy *h)
 {
 	struct text path;
 	bool is_v1 = task_parse_cgroup(self_cgroup, "pids", &path);
@@ -109,8 +110,8 @@ static bool find_hierarchy(struct arena *arena, struct text self_cgroup, const s
 	*h = (struct cgroup_hierarchy){ .own = arena_text(arena, path) };
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount *m = &mounts->items[i];
-		bool is_it = is_v1 ? !strcmp(m->type, "cgroup") && mount_has_option(m->super_options, "pids") :
-			!strcmp(m->type, "cgroup2");
+		bool is_it = !strcmp(m->type, is_v1 ? "cgroup" : "cgroup2") &&
+			(!is_v1 || mount_has_option(m->super_options, "pids"));
 
 		if (!is_it || !m->is_visible || (h->version && strcmp(m->root, "/") != 0))
 			continue;
@@ -176,7 +177,8 @@ int pids_read_own_group(struct arena *arena, struct pids_group *g)
 		if (!go_up(path))
 			break;
 	}
-	if (own_refused != NA_U64 && (best.forks_refused == NA_U64 || own_refused > best.forks_refused))
+	if (own_refused != NA_U64 &&
+	    (best.forks_refused == NA_U64 || own_refused > best.forks_refused))
 		best.forks_refused = own_refused;
 	*g = best;
 	return 0;

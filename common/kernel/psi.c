@@ -55,7 +55,8 @@ static int explain(const char *path, int err)
 	bool is_system = text_starts(text_of(path), "proc/");
 
 	if (err == -EOPNOTSUPP)
-		return fail(EOPNOTSUPP, "/%s: pressure stall information is off (boot with psi=1)", path);
+		return fail(EOPNOTSUPP, "/%s: pressure stall information is off (boot with psi=1)",
+			    path);
 	if (err == -ENOENT && is_system && text_is(text_of(path), "proc/pressure/irq"))
 		return fail(ENOENT, "/%s: not there (CONFIG_IRQ_TIME_ACCOUNTING, Linux 6.1)", path);
 	if (err == -ENOENT && is_system)

@@ -15,9 +15,9 @@ struct psi {
 int psi_parse(struct text t, struct psi *p);
 
 /*
- * proc/pressure/{cpu,memory,io,irq} or a cgroup's file. -errno with fail text: EOPNOTSUPP says that
- * the kernel has PSI but it is off ("boot with psi=1"), ENOENT that it has none (CONFIG_PSI) or that
- * this cgroup's was turned off (cgroup.pressure).
+ * proc/pressure/{cpu,memory,io,irq} or a cgroup's file. -errno with fail text: EOPNOTSUPP says
+ * that the kernel has PSI but it is off ("boot with psi=1"), ENOENT that it has none (CONFIG_PSI)
+ * or that this cgroup's was turned off (cgroup.pressure).
  */
 int psi_read(const char *path, struct psi *p);
 

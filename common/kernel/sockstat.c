@@ -6,7 +6,7 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
-/* On the line "PROTOCOL: key value key value" the value of key. Lines without their newline may be cut. */
+/* On the line "PROTOCOL: key value key value" the value of key. A line without newline may be cut. */
 static uint64_t find_value(struct text t, const char *protocol, const char *key)
 {
 	struct scan lines = scan_of(t);
@@ -69,7 +69,8 @@ int sockstat_read(struct sockstat *s)
 		return err;
 	err = src_read("proc/net/sockstat6", &t);
 	if (err == -ENOENT)
-		new.tcp6 = new.udp6 = 0;       /* a kernel without IPv6, or started with ipv6.disable=1 */
+		/* a kernel without IPv6, or started with ipv6.disable=1 */
+		new.tcp6 = new.udp6 = 0;
 	else if (err >= 0)
 		err = sockstat_parse_v6(t, &new);
 	if (err < 0 && err != -ENOENT)

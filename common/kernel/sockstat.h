@@ -13,7 +13,8 @@
  */
 struct sockstat {
 	uint64_t used;                 /* sockets of any family */
-	uint64_t tcp, tcp6;            /* TCP sockets that are bound or connected; IPv4's and IPv6's */
+	/* TCP sockets that are bound or connected; IPv4's and IPv6's */
+	uint64_t tcp, tcp6;
 	uint64_t tcp_time_wait;        /* both families, not part of the two above */
 	uint64_t tcp_orphans_host;     /* closed by their program, not yet done */
 	uint64_t tcp_allocated_host;
@@ -23,7 +24,8 @@ struct sockstat {
 };
 
 /* -EINVAL: no known line. */
-int sockstat_parse(struct text t, struct sockstat *s);         /* sets all but tcp6 and udp6, which become NA_U64 */
+/* sets all but tcp6 and udp6, which become NA_U64 */
+int sockstat_parse(struct text t, struct sockstat *s);
 int sockstat_parse_v6(struct text t, struct sockstat *s);      /* sets only these two */
 
 /* proc/net/sockstat, and sockstat6 where it exists. 0 or -errno with fail text. */

@@ -32,9 +32,11 @@ int softnet_parse(struct text t, struct softnet *s)
 		struct scan columns = scan_of(line);
 
 		new.cpus++;
-		if (!take_column(&columns, &new.processed) || !take_column(&columns, &new.dropped) ||
+		if (!take_column(&columns, &new.processed) ||
+		    !take_column(&columns, &new.dropped) ||
 		    !take_column(&columns, &new.squeezed))
-			return fail(EINVAL, "/proc/net/softnet_stat line %u: not understood", new.cpus);
+			return fail(EINVAL, "/proc/net/softnet_stat line %u: not understood",
+				    new.cpus);
 	}
 	if (!new.cpus || lines.at != lines.end)
 		return fail(EINVAL, "/proc/net/softnet_stat line %u: cut", new.cpus + 1);
@@ -58,7 +60,8 @@ static uint64_t wrapping_delta(uint32_t now, uint32_t before)
 	return delta > UINT32_MAX / 2 ? NA_U64 : delta;
 }
 
-void softnet_subtract(const struct softnet *before, const struct softnet *now, struct softnet_delta *delta)
+void softnet_subtract(const struct softnet *before, const struct softnet *now,
+		      struct softnet_delta *delta)
 {
 	*delta = (struct softnet_delta){ NA_U64, NA_U64, NA_U64 };
 	if (!now->cpus || now->cpus != before->cpus)

@@ -1,4 +1,4 @@
-/* Packets as each CPU takes them off the devices: /proc/net/softnet_stat (net/core/net-procfs.c). */
+/* Packets as the CPUs take them off the devices: /proc/net/softnet_stat (net/core/net-procfs.c). */
 #ifndef KERNEL_SOFTNET_H
 #define KERNEL_SOFTNET_H
 
@@ -7,15 +7,16 @@
 #include "common/base/na.h"
 #include "common/base/text.h"
 
-/* Summed over CPUs, of all network namespaces. The kernel counts in 32 bits, so these are sums modulo 2^32. */
+/* Summed over CPUs, of all network namespaces; modulo 2^32, as the kernel counts in 32 bits. */
 struct softnet {
 	uint32_t processed;            /* packets */
 	uint32_t dropped;              /* packets: a CPU's backlog was full (netdev_max_backlog) */
-	uint32_t squeezed;             /* times a poll ended with work left: netdev_budget or its time was used up */
+	/* times a poll ended with work left: netdev_budget or its time was used up */
+	uint32_t squeezed;
 	unsigned cpus;                 /* lines: CPUs online */
 };
 
-/* Hexadecimal columns, a line per CPU. -EINVAL: a line that makes no sense or is cut, or none at all. */
+/* Hexadecimal columns, a line per CPU. -EINVAL: a line that makes no sense or is cut, or none. */
 int softnet_parse(struct text t, struct softnet *s);
 int softnet_read(struct softnet *s);           /* 0 or -errno with fail text */
 
@@ -23,6 +24,7 @@ int softnet_read(struct softnet *s);           /* 0 or -errno with fail text */
 struct softnet_delta {
 	uint64_t processed, dropped, squeezed;
 };
-void softnet_subtract(const struct softnet *before, const struct softnet *now, struct softnet_delta *delta);
+void softnet_subtract(const struct softnet *before, const struct softnet *now,
+		      struct softnet_delta *delta);
 
 #endif

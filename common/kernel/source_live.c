@@ -17,6 +17,9 @@
 #define DENTS_BYTES 32768
 #define OPENAT2_TRIES 16
 
+/* A pipe that somebody in a container put where a file belongs must not hold us up. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
 bool src_without_openat2;
 
 /*
@@ -103,7 +106,7 @@ static bool has_one_record(const char *name)
 
 int src_live_read_quick(int at, const char *name, struct buf *to)
 {
-	int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = openat(at, name, OPEN_FLAGS);
 
 	if (fd < 0)
 		return -errno;
@@ -116,7 +119,7 @@ int src_live_read_quick(int at, const char *name, struct buf *to)
 int src_live_read(int at, const char *path, struct buf *to)
 {
 	const bool has_records = path[0] == 'd' && !strcmp(path, "dev/kmsg");
-	int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (has_records ? O_NONBLOCK : 0));
+	int fd = openat(at, path, OPEN_FLAGS);
 
 	if (fd < 0)
 		return -errno;

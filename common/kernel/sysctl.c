@@ -16,7 +16,9 @@ uint64_t sysctl_parse_number(struct text t, unsigned index)
 	if (!scan_until(&s, '\n', &line))
 		return NA_U64;
 	s = scan_of(line);
-	return scan_skip_words(&s, index) && scan_word(&s, &word) && scan_all_u64(word, &n) ? n : NA_U64;
+	if (!scan_skip_words(&s, index) || !scan_word(&s, &word) || !scan_all_u64(word, &n))
+		return NA_U64;
+	return n;
 }
 
 uint64_t sysctl_number(const char *name, unsigned index)

@@ -8,7 +8,7 @@
 #include "common/base/text.h"
 
 /*
- * Number `index` (from 0) of a setting that has one or several: sysctl_number("net/ipv4/tcp_mem", 2).
+ * Number `index` (from 0) of a setting that has several: sysctl_number("net/ipv4/tcp_mem", 2).
  * NA_U64 with fail text if it can't be read, is negative, or is cut.
  */
 uint64_t sysctl_number(const char *name, unsigned index);

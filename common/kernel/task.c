@@ -6,8 +6,8 @@
 #include "common/base/scan.h"
 
 /*
- * The lines of one thread are read ten thousand times per look, so stat and schedstat are walked once,
- * by hand. A number counts only with the blank or newline behind it: without one it may be cut.
+ * These are parsed ten thousand times per look, so stat and schedstat are walked once, by hand. A
+ * number counts only with the blank or newline behind it: without one it may be cut.
  */
 static bool is_digit(char c)
 {
@@ -67,7 +67,7 @@ static void skip_fields(const char **at, const char *end, unsigned n)
 	*at = p;
 }
 
-/* "PID (COMM) S ...": comm is not escaped here, so it may hold ") R 1 " or a newline; the last ) ends it. */
+/* "PID (COMM) S ...": comm is raw and may hold ") R 1 " or a newline; the last ) ends it. */
 static bool split_comm(struct text t, struct text *comm, const char **behind)
 {
 	const char *end = t.data + t.len, *open = t.data;

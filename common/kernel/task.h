@@ -1,5 +1,4 @@
-/* A thread as /proc/PID/task/TID shows it: stat, schedstat, status, cgroup. Numbers of a line that is
- * cut are unknown. */
+/* A thread as /proc/PID/task/TID shows it: stat, schedstat, status, cgroup. */
 #ifndef KERNEL_TASK_H
 #define KERNEL_TASK_H
 
@@ -12,9 +11,9 @@
 #define TASK_COMM_MAX 64               /* kernel threads' may be above 15 bytes, fs/proc/array.c */
 #define TASK_FLAG_KTHREAD 0x00200000u  /* PF_KTHREAD, include/linux/sched.h */
 
-/* fs/proc/array.c do_task_stat; proc(5). comm is the raw bytes between the first ( and the last ). */
+/* fs/proc/array.c do_task_stat; proc(5). What is cut or garbled is NA_U64, NA_I64. */
 struct task_stat {
-	struct text comm;
+	struct text comm;              /* raw bytes between the first ( and the last ) */
 	char state;                    /* R S D T t Z X I P */
 	uint64_t ppid;
 	uint64_t flags;
@@ -30,7 +29,7 @@ int task_parse_stat(struct text t, struct task_stat *stat);            /* 0 or -
 /* fs/proc/base.c proc_pid_schedstat: "%llu %llu %lu". PID's file is its leader's alone. */
 struct task_schedstat {
 	uint64_t run_ns;               /* on a CPU; lags by up to a tick while running */
-	uint64_t wait_ns;              /* runnable, not running: queue, throttling; grows when it ends */
+	uint64_t wait_ns;              /* runnable, not running; grows only when the wait ends */
 	uint64_t runs;                 /* times put on a CPU */
 };
 int task_parse_schedstat(struct text t, struct task_schedstat *s);

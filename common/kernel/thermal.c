@@ -7,7 +7,8 @@ static uint64_t read_count(unsigned cpu, const char *which)
 {
 	struct text t;
 
-	if (src_readf(&t, "sys/devices/system/cpu/cpu%u/thermal_throttle/%s_throttle_count", cpu, which) < 0)
+	if (src_readf(&t, "sys/devices/system/cpu/cpu%u/thermal_throttle/%s_throttle_count", cpu,
+		      which) < 0)
 		return NA_U64;
 	return sysctl_parse_number(t, 0);
 }
@@ -19,7 +20,7 @@ void thermal_read(unsigned cpu_count, struct thermal *t)
 	for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
 		uint64_t core = read_count(cpu, "core"), package = read_count(cpu, "package");
 
-		/* where the first CPU does not count, none does; it can't be taken offline on most machines */
+		/* where the first CPU does not count, none does; that one is hardly ever offline */
 		if (!cpu && core == NA_U64 && package == NA_U64)
 			break;
 		if (core != NA_U64)

@@ -19,7 +19,7 @@
 #include "throttle.skel.h"
 
 #define ROWS_PER_READ 512
-#define LINE_LEAST 10                  /* bytes: five numbers of one digit */
+#define LINE_LEAST 9                   /* bytes: five numbers of one digit, the last line without newline */
 
 static struct throttle_bpf *program;
 static struct throttle_counts counts;
@@ -95,51 +95,41 @@ static bool scan_numbers(struct text line, uint64_t *to, size_t n)
 	return !scan_rest(&s).len;
 }
 
-/* Replayed bytes come from a person's disk: they may hold anything. */
-static int parse_reply(struct text reply, struct throttle_row *rows, size_t *count,
-		       struct throttle_counts *c)
+int throttle_parse(struct text reply, struct arena *arena, const struct throttle_row **rows,
+		   size_t *count, struct throttle_counts *c)
 {
+	struct throttle_row *r = arena_alloc(arena, (reply.len / LINE_LEAST + 1) * sizeof(*r));
 	struct scan s = scan_of(reply), of_line;
 	struct text line;
 	uint64_t v[5];
+	size_t n = 0;
 
-	*count = 0;
 	while (scan_line(&s, &line)) {
 		of_line = scan_of(line);
 		if (scan_literal(&of_line, "counts")) {
 			if (!scan_numbers(scan_rest(&of_line), v, 5))
 				break;
 			*c = (struct throttle_counts){ v[0], v[1], v[2], v[3], v[4] };
+			*rows = r;
+			*count = n;
 			return 0;
 		}
 		if (!scan_numbers(line, v, 5) || v[0] > UINT32_MAX)
 			break;
-		rows[(*count)++] = (struct throttle_row){
-			.tid = (uint32_t)v[0], .start_ns = v[1], .wait_ns = v[2], .throttled_ns = v[3],
-			.unsure_ns = v[4],
+		r[n++] = (struct throttle_row){
+			.tid = (uint32_t)v[0], .start_ns = v[1], .wait_ns = v[2],
+			.throttled_ns = v[3], .unsure_ns = v[4],
 		};
 	}
-	return fail(EINVAL, "bpf throttle: row %zu is garbled or its end is missing", *count + 1);
+	return fail(EINVAL, "bpf throttle: line %zu is garbled or missing", n + 1);
 }
 
 int throttle_read(const struct throttle_row **rows, size_t *count)
 {
-	struct throttle_counts c;
 	struct text reply;
-	size_t n;
 	int err = src_call("bpf throttle", fetch, NULL, &reply);
 
-	if (err)
-		return err;
-	struct throttle_row *r = arena_alloc(src_arena(), (reply.len / LINE_LEAST + 1) * sizeof(*r));
-
-	err = parse_reply(reply, r, &n, &c);
-	if (err)
-		return err;
-	counts = c;
-	*rows = r;
-	*count = n;
-	return 0;
+	return err ? err : throttle_parse(reply, src_arena(), rows, count, &counts);
 }
 
 const struct throttle_counts *throttle_counts(void)

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "bpf/throttle.h"              /* struct throttle_row, struct throttle_counts */
+#include "common/base/mem.h"
+#include "common/base/text.h"
 
 /*
  * Load, attach, and start counting: some 30 ms. 0, or -errno with a text that says what refused and what
@@ -25,6 +27,13 @@ int throttle_open(void);
  * frame's end. A thread that has exited is not among them. -ENOENT: not open, or the replayed run has none.
  */
 int throttle_read(const struct throttle_row **rows, size_t *count);
+
+/*
+ * The call's reply: "TID START_NS WAIT_NS THROTTLED_NS UNSURE_NS" lines, then "counts" and the five of
+ * struct throttle_counts. Rows live in arena. -EINVAL if a line is garbled or the last one is missing.
+ */
+int throttle_parse(struct text reply, struct arena *arena, const struct throttle_row **rows, size_t *count,
+		   struct throttle_counts *counts);
 
 /* What was repaired and lost since throttle_open, as of the last throttle_read. */
 const struct throttle_counts *throttle_counts(void);

@@ -16,10 +16,10 @@
  */
 size_t utf8_decode(const char *s, size_t len, uint32_t *code);
 
-/* Control bytes, C1, text direction and invisible characters, and invalid bytes as \xNN; the rest as is. */
+/* Control bytes, C1, text direction, invisible characters and invalid bytes as \xNN. */
 void escape_people(struct buf *to, struct text name);
 
-/* \t \n \r \\ and other control bytes as \xNN; `also` (0: none) as \xNN too. Other bytes as they are. */
+/* \t \n \r \\, other control bytes and `also` (0: none) as \xNN. Other bytes as they are. */
 void escape_tsv(struct buf *to, struct text name, char also);
 
 /* A quoted JSON string; what is invalid becomes U+FFFD, what people would not see \uNNNN. */
@@ -28,7 +28,7 @@ void escape_json(struct buf *to, struct text name);
 /* The inside of an OpenMetrics label value; control bytes read \xNN there too. */
 void escape_label(struct buf *to, struct text name);
 
-/* Cells a text takes on a terminal: 2 for wide characters, 0 for combining ones. For escaped text. */
+/* Cells an escaped text takes on a terminal: 2 for wide characters, 0 for combining ones. */
 size_t escape_width(struct text t);
 
 /* Bytes of the longest start of t that is at most `width` cells wide, and of the longest end. */

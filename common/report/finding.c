@@ -11,7 +11,8 @@
 const char *finding_state_name(enum finding_state s)
 {
 	static const char *const names[] = {
-		[STATE_NOW] = "now", [STATE_PAST] = "past", [STATE_RISK] = "risk", [STATE_NOTE] = "note",
+		[STATE_NOW] = "now", [STATE_PAST] = "past", [STATE_RISK] = "risk",
+		[STATE_NOTE] = "note",
 	};
 
 	return names[s];

@@ -1,5 +1,6 @@
 /*
- * Findings: what is wrong, with the numbers that prove it. When each kind fires is in the applet's man page.
+ * Findings: what is wrong, with the numbers that prove it. When each kind fires is in the applet's
+ * man page.
  */
 #ifndef REPORT_FINDING_H
 #define REPORT_FINDING_H
@@ -41,11 +42,11 @@ struct finding {
 	const char *names;         /* container, pod: shown beside the subject; NULL: none */
 	struct evidence *evidence;
 	size_t evidence_count;
-	const char *text;          /* lines for people, joined by \n; labels ("worst", "needs") start a line */
+	const char *text;          /* lines for people, joined by \n; may start with a label */
 	const char *proof;         /* where to check it with cat, ss or ip */
 	const char *next;          /* the command that looks closer; NULL: none */
-	double lost;               /* for ranking: seconds of waiting imposed per second (a throttled CPU-s/s
-	                              is 1, a dropped SYN at least 1 s, a retransmit about 0.2 s) */
+	double lost;               /* for ranking: seconds of waiting imposed per second (a CPU-s/s
+	                              throttled is 1, a dropped SYN >= 1, a retransmit 0.2) */
 	struct arena *arena;       /* where the above lives; set by finding_start */
 	size_t evidence_cap;
 };
@@ -59,14 +60,15 @@ struct finding *finding_start(struct arena *arena, const struct finding_kind *ki
 void finding_u64(struct finding *f, const char *name, uint64_t value);     /* NA_U64 becomes null */
 void finding_f64(struct finding *f, const char *name, double value);
 void finding_text(struct finding *f, const char *name, enum name_kind kind, const char *value);
-void finding_line(struct finding *f, const char *format, ...) PRINTF_LIKE(2, 3);   /* adds a line to text */
+/* Adds a line to text; a newline inside it came with a name and is escaped. */
+void finding_line(struct finding *f, const char *format, ...) PRINTF_LIKE(2, 3);
 void finding_proof(struct finding *f, const char *format, ...) PRINTF_LIKE(2, 3);
 void finding_next(struct finding *f, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* A copy that outlives the frame: everything is copied into arena. */
 struct finding *finding_copy(struct arena *arena, const struct finding *f);
 
-/* Ranking: now, past, risk, note; then by lost, most first; then by id and subject. For qsort of pointers. */
+/* Ranking: now, past, risk, note; then lost, most first; id; subject. For qsort of pointers. */
 int finding_compare(const void *a, const void *b);
 
 #endif

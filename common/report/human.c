@@ -12,7 +12,7 @@ static double whole(double value)
 	return value < 9e15 ? (double)(uint64_t)(value + 0.5) : value;
 }
 
-/* value with `decimals` digits, as printed, so that 9.96 is known to read 10.0 before a unit is chosen. */
+/* As printed with `decimals`: that 9.96 reads 10.0 must be known before a unit is chosen. */
 static double rounded(double value, int decimals)
 {
 	double scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
@@ -155,7 +155,8 @@ static void put_percent(char to[HUMAN_MAX], double percent)
 		snprintf(to, HUMAN_MAX, "%.1f", percent);
 }
 
-static const char *with_unit(struct arena *a, void (*put)(char *, double), double value, const char *unit)
+static const char *with_unit(struct arena *a, void (*put)(char *, double), double value,
+			     const char *unit)
 {
 	char text[HUMAN_MAX];
 	size_t at;
@@ -265,7 +266,8 @@ void human_cell(char to[HUMAN_MAX], const struct column *c, const void *row)
 		put_integer(to, c, row);
 	} else {
 		size_t at;
-		double magnitude = take_sign(to, column_number(c, row) * (c->unit == UNIT_RATIO ? 100 : 1), &at);
+		double value = column_number(c, row) * (c->unit == UNIT_RATIO ? 100 : 1);
+		double magnitude = take_sign(to, value, &at);
 		char body[HUMAN_MAX];
 
 		cell_writer(c->unit)(body, magnitude);
@@ -276,18 +278,19 @@ void human_cell(char to[HUMAN_MAX], const struct column *c, const void *row)
 const char *out_time(struct arena *a, uint64_t realtime_ns)
 {
 	/* no gmtime: it reads the host's time zone file, and every read goes through the source */
-	uint64_t seconds = realtime_ns / 1000000000, day = seconds / 86400, second = seconds % 86400;
-	/* days from 0000-03-01, in eras of 400 years (146,097 days): the leap day is a year's last */
+	uint64_t seconds = realtime_ns / 1000000000, day = seconds / 86400, rest = seconds % 86400;
+	/* days from 0000-03-01, in eras of 400 years: the leap day is a year's last */
 	uint64_t z = day + 719468, in_era = z % 146097;
 	uint64_t year_of_era = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
 	uint64_t in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-	uint64_t shifted = (5 * in_year + 2) / 153, month = shifted < 10 ? shifted + 3 : shifted - 9;
+	uint64_t shifted = (5 * in_year + 2) / 153;
+	uint64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
 	uint64_t year = year_of_era + z / 146097 * 400 + (month <= 2);
 
-	return arena_printf(a, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year, (unsigned)month,
-			    (unsigned)(in_year - (153 * shifted + 2) / 5 + 1), (unsigned)(second / 3600),
-			    (unsigned)(second / 60 % 60), (unsigned)(second % 60),
-			    (unsigned)(realtime_ns / 1000000 % 1000));
+	return arena_printf(a, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year,
+			    (unsigned)month, (unsigned)(in_year - (153 * shifted + 2) / 5 + 1),
+			    (unsigned)(rest / 3600), (unsigned)(rest / 60 % 60),
+			    (unsigned)(rest % 60), (unsigned)(realtime_ns / 1000000 % 1000));
 }
 
 const char *out_escape(struct arena *a, const char *name)

@@ -124,8 +124,8 @@ static uint64_t duration_suffix(const char *suffix)
 static int not_a_duration(const char *what, const char *text)
 {
 	if (text[0] >= '0' && text[0] <= '9')
-		return fail(EINVAL, "%s: '%s' is not a time: a number of seconds, or with ms us s m h "
-			    "behind it", what, quoted_text(text));
+		return fail(EINVAL, "%s: '%s' is not a time: seconds, or with ms us s m h behind",
+			    what, quoted_text(text));
 	return not_a_number(what, text);
 }
 
@@ -271,8 +271,9 @@ static int unknown_long(const struct parse *p, struct text name)
 {
 	const char *closest = closest_long(p, name), *shown = quoted(name.data, name.len);
 
-	return closest ? fail(EINVAL, "unknown option '--%s': did you mean '--%s'?", shown, closest) :
-		fail(EINVAL, "unknown option '--%s'", shown);
+	if (!closest)
+		return fail(EINVAL, "unknown option '--%s'", shown);
+	return fail(EINVAL, "unknown option '--%s': did you mean '--%s'?", shown, closest);
 }
 
 /* -json for --json is a habit from other tools; -1 may have been meant as an operand. */
@@ -283,10 +284,11 @@ static int unknown_letter(const struct parse *p, const char *word, const char *a
 
 	name.len = least(name.len, equals);
 	if (name.len >= 2 && find(p, 0, name))
-		return fail(EINVAL, "unknown option '%s': did you mean '--%.*s'?", quoted_text(word),
-			    (int)name.len, name.data);
+		return fail(EINVAL, "unknown option '%s': did you mean '--%.*s'?",
+			    quoted_text(word), (int)name.len, name.data);
 	if (word[1] >= '0' && word[1] <= '9')
-		return fail(EINVAL, "unknown option '%s': no number here can be negative", quoted_text(word));
+		return fail(EINVAL, "unknown option '%s': no number here can be negative",
+			    quoted_text(word));
 	uint32_t code;
 	size_t n = utf8_decode(at, strlen(at), &code);
 	const char *shown = quoted(at, n ? n : 1);
@@ -351,8 +353,8 @@ static int check_one_of(const struct opt *o, const char *what, const char *value
 	const char *closest = found ? NULL : opt_closest(value, names);
 
 	if (closest)
-		err = fail(EINVAL, "%s: '%s' is none of %s: did you mean '%s'?", what, quoted_text(value),
-			   o->one_of, closest);
+		err = fail(EINVAL, "%s: '%s' is none of %s: did you mean '%s'?", what,
+			   quoted_text(value), o->one_of, closest);
 	else if (!found)
 		err = fail(EINVAL, "%s: '%s' is none of %s", what, quoted_text(value), o->one_of);
 	free(copy);

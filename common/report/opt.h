@@ -1,7 +1,7 @@
 /*
  * Command line options: tables that the parser, --help, the man page and the completions all read.
- * Short options cluster (-tn), take values attached or apart (-p1, -p 1), long ones with = or apart;
- * options and operands mix; -- ends the options.
+ * Short options cluster (-tn), take values attached or apart (-p1, -p 1), long ones with = or
+ * apart; options and operands mix; -- ends the options.
  */
 #ifndef REPORT_OPT_H
 #define REPORT_OPT_H
@@ -16,10 +16,10 @@ enum opt_kind {
 	OPT_FLAG,              /* bool */
 	OPT_TEXT,              /* const char *: the last one given */
 	OPT_NUMBER,            /* uint64_t: decimal, whole, k M G suffixes (powers of 1024) */
-	OPT_DURATION,          /* uint64_t ns: seconds, fractions allowed; ms, us, s, m, h suffixes */
+	OPT_DURATION,          /* uint64_t ns: seconds, fractions; ms, us, s, m, h suffixes */
 	OPT_NUMBERS,           /* struct opt_numbers: comma list, may be given again */
 	OPT_TEXTS,             /* struct opt_texts: may be given again */
-	OPT_NOTHING,           /* accepted, changes nothing (a habit from the tool that is replaced) */
+	OPT_NOTHING,           /* accepted, changes nothing (a habit from the tool replaced) */
 };
 
 struct opt_numbers {
@@ -45,9 +45,10 @@ struct opt {
 };
 
 /*
- * Parse argv[1..] by up to two tables (the applet's own first, then the shared one; either may be NULL).
- * Operands are moved to argv[1..] in order and their number returned; -EINVAL with one line of fail text
- * that names the option and the closest match ("unknown option '--byy': did you mean '--by'?").
+ * Parse argv[1..] by up to two tables (the applet's own first, then the shared one; either may be
+ * NULL). Operands are moved to argv[1..] in order and their number returned; -EINVAL with one line
+ * of fail text that names the option and the closest match ("unknown option '--byy': did you mean
+ * '--by'?").
  * A number that is not one names itself: "-p: 'x1' is not a number".
  */
 int opt_parse(int argc, char **argv, const struct opt *own, const struct opt *shared);

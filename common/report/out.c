@@ -1,4 +1,4 @@
-/* Collecting a frame, remarks on stderr, writing and the exit status. The formats are in out_*.c. */
+/* Collecting a frame, remarks on stderr, writing, exit status. The formats are in out_*.c. */
 #include "common/report/out.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define WIDTH_DEFAULT 100
 #define PEOPLE_TOP 20
-#define WRITE_AT 65536                 /* composed bytes that are written before the frame is whole */
+#define WRITE_AT 65536                 /* composed bytes written before the frame is whole */
 #define STATES_COUNTED (1u << STATE_NOW | 1u << STATE_PAST | 1u << STATE_RISK)
 
 static struct out_table *add_table(struct out *o, const struct table *t)
@@ -32,7 +32,8 @@ static void look_at_terminal(struct out *o)
 	struct winsize size;
 
 	o->is_terminal = fd >= 0 && isatty(fd);
-	o->has_color = o->is_terminal && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+	o->has_color = o->is_terminal && !(no_color && *no_color) &&
+		!(term && !strcmp(term, "dumb"));
 	if (o->config.width)
 		return;
 	o->config.width = WIDTH_DEFAULT;
@@ -125,7 +126,8 @@ void out_row(struct out *o, const struct table *t, const void *row)
 
 void out_finding(struct out *o, struct finding *f)
 {
-	o->findings = mem_grow(o->findings, &o->finding_cap, o->finding_count + 1, sizeof(*o->findings));
+	o->findings = mem_grow(o->findings, &o->finding_cap, o->finding_count + 1,
+			       sizeof(*o->findings));
 	o->findings[o->finding_count++] = f;
 	o->states_seen |= 1u << f->state;
 }
@@ -179,12 +181,14 @@ static void remark(struct out *o, bool is_missing, const char *text)
 	if (o->remark_count == OUT_REMARKS_MAX)
 		text = "more remarks than fit here: the rest is left out";
 	o->remarks = mem_grow(o->remarks, &o->remark_cap, o->remark_count + 1, sizeof(*o->remarks));
-	o->remarks[o->remark_count++] = (struct out_remark){ arena_strdup(&o->run, text), is_missing };
+	o->remarks[o->remark_count++] = (struct out_remark){
+		arena_strdup(&o->run, text), is_missing,
+	};
 	if (prints)
 		print_remark(o, text);
 }
 
-/* Texts that were said before are freed at once: a frame may repeat one for each of 10,000 threads. */
+/* A text said before is freed at once: a frame may repeat it for each of 10,000 threads. */
 static void remark_vprintf(struct out *o, bool is_missing, const char *format, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
@@ -233,11 +237,11 @@ uint64_t out_limit(const struct out *o, const struct out_table *t)
 
 size_t out_ranked_findings(struct out *o, struct finding ***list)
 {
-	struct finding **ranked = arena_alloc(&o->frame, o->finding_count * sizeof(struct finding *));
+	struct finding **ranked = arena_alloc(&o->frame, o->finding_count * sizeof(*ranked));
 
 	if (o->finding_count) {
-		memcpy(ranked, o->findings, o->finding_count * sizeof(struct finding *));
-		qsort(ranked, o->finding_count, sizeof(struct finding *), finding_compare);
+		memcpy(ranked, o->findings, o->finding_count * sizeof(*ranked));
+		qsort(ranked, o->finding_count, sizeof(*ranked), finding_compare);
 	}
 	*list = ranked;
 	return o->finding_count;
@@ -286,7 +290,7 @@ int out_frame_end(struct out *o)
 		out_json(o);
 		break;
 	case OUT_OPENMETRICS:
-		buf_reset(&o->buf);      /* one exposition: the last frame's, written by out_close */
+		buf_reset(&o->buf);     /* one exposition: the last frame's, written by out_close */
 		out_openmetrics(o);
 		return 0;
 	}

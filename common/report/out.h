@@ -1,7 +1,7 @@
 /*
- * Output: rows and findings in, one of the formats out, a frame at a time. Nothing is printed before
- * out_frame_end. Names are escaped here, before they are measured or printed: control bytes as \xNN,
- * invalid UTF-8 as U+FFFD in JSON, and redacted when asked (redact.h).
+ * Output: rows and findings in, one of the formats out, a frame at a time. Nothing is printed
+ * before out_frame_end. Names are escaped here, before they are measured or printed: control bytes
+ * as \xNN, invalid UTF-8 as U+FFFD in JSON, and redacted when asked (redact.h).
  */
 #ifndef REPORT_OUT_H
 #define REPORT_OUT_H
@@ -21,16 +21,16 @@ enum out_format { OUT_PEOPLE, OUT_TSV, OUT_JSON, OUT_OPENMETRICS };
 struct out_config {
 	const char *applet;            /* prefix of OpenMetrics names, name in messages */
 	enum out_format format;
-	const struct table *const *tables;  /* all this mode can print, NULL-terminated; first is TSV's default */
-	const char *table;             /* --table: only this one; "findings" is a table too; NULL: default */
-	const char *columns;           /* --columns a,b,c; people may also say +name to add one; NULL: default */
+	const struct table *const *tables;  /* the mode's, to NULL; the first is TSV's default */
+	const char *table;             /* --table: only this; "findings" is one too; NULL: all */
+	const char *columns;           /* --columns a,b,c; +name adds one; NULL: default */
 	const char *sort;              /* --sort name or -name; NULL: the table's own */
 	uint64_t top;                  /* --top; NA_U64: 20 for people, all for machines; 0: all */
 	bool no_header;
 	bool quiet;                    /* -q: findings and rows only, no host line, no notes */
 	bool past;                     /* --past: since-boot counters one by one */
-	unsigned states;               /* bit per finding_state that counts for the exit status (--state);
-	                                  0: now, past and risk; a note never counts */
+	unsigned states;               /* bit per finding_state that counts for the exit status
+	                                  (--state); 0: now, past, risk; a note never counts */
 	size_t width;                  /* people's width; 0: terminal's or 100 */
 	FILE *to;                      /* NULL: stdout */
 };
@@ -47,22 +47,23 @@ int out_open(const struct out_config *config, struct out **out);
 struct out *out_collect(const char *applet);
 
 void out_frame_begin(struct out *o, uint64_t realtime_ns);
-struct arena *out_arena(struct out *o);                /* lives until the frame's end: strings of rows */
-void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);   /* people only, first line(s) */
-void out_row(struct out *o, const struct table *t, const void *row);       /* copied; strings are not */
+struct arena *out_arena(struct out *o);         /* strings of rows; until the next frame begins */
+/* people only: a line in front of everything */
+void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
+void out_row(struct out *o, const struct table *t, const void *row);   /* copied; strings are not */
 void out_finding(struct out *o, struct finding *f);    /* f lives in out_arena or longer */
-/* people only, behind everything: labelled lines as triage's "clean       memory, ports"; label "": the text alone */
+/* people only, behind everything: "clean       memory, ports"; label "": the text alone */
 void out_line(struct out *o, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
-/* since-boot counters that moved some time: one "history" line for people; listed whole with --past */
+/* since-boot counters that moved some time: one "history" line for people, all with --past */
 void out_history(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 /* a remark on stderr, once per text in a run, prefixed "perfbox APPLET: "; unless quiet */
 void out_note(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
-/* something needed could not be read: as out_note even when quiet, and status 3 unless something is found */
+/* something needed could not be read: out_note even when quiet; status 3 unless a finding counts */
 void out_missing(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Prints the frame. -errno with fail text when writing failed (EPIPE, ENOSPC): the caller ends. */
 int out_frame_end(struct out *o);
 
-/* What was collected since out_frame_begin, in order (for triage and compare); valid until the next one. */
+/* What came since out_frame_begin, in order (for triage and compare); valid until the next one. */
 size_t out_findings(const struct out *o, struct finding ***list);
 size_t out_histories(const struct out *o, const char *const **list);
 
@@ -72,20 +73,20 @@ struct out_remark {
 	bool is_missing;
 };
 size_t out_remarks(const struct out *o, const struct out_remark **list);
-void out_mark_incomplete(struct out *o);              /* as out_missing, but somebody else has said what */
+void out_mark_incomplete(struct out *o);        /* as out_missing, when another has said what */
 bool out_is_incomplete(const struct out *o);          /* out_missing was called, in any frame */
 unsigned out_states_seen(const struct out *o);        /* bit per finding_state seen in any frame */
 
 int out_status(const struct out *o);                  /* 0, 1 or 3 as DESIGN.md section 3 says */
-int out_close(struct out *o);                         /* flush; OpenMetrics' # EOF; -errno as out_frame_end */
+int out_close(struct out *o);                   /* writes what is left; -errno as out_frame_end */
 
-/* For people: shared by tables and by the texts of findings, so that a number reads the same in both. */
+/* For people: for tables and the texts of findings, so that a number reads the same in both. */
 const char *human_bytes(struct arena *a, double bytes);        /* 1.9G, 512M, 0 */
 const char *human_ns(struct arena *a, double ns);              /* 1.2ms, 3.48s, 2m10s, 41d */
 const char *human_count(struct arena *a, double n);            /* 241,172 */
 const char *human_ratio(struct arena *a, double ratio);        /* 87 %, 0.4 % */
 const char *human_rate(struct arena *a, double per_second);    /* 44/s, 0.3/s */
-const char *out_escape(struct arena *a, const char *name);     /* control bytes and ESC as \xNN, for terminals; NULL: "-" */
+const char *out_escape(struct arena *a, const char *name);     /* for terminals; NULL: "-" */
 const char *out_time(struct arena *a, uint64_t realtime_ns);   /* 2026-11-30T03:12:07.123Z */
 
 /* Appends the columns as --help and the man page show them. */

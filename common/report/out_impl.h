@@ -60,9 +60,10 @@ void out_select_default(struct out *o, struct out_table *t);
 
 /* out.c */
 struct out_table *out_table_of(struct out *o, const struct table *t);
-uint64_t out_limit(const struct out *o, const struct out_table *t);   /* rows --top leaves; NA_U64: all */
+uint64_t out_limit(const struct out *o, const struct out_table *t);    /* --top; NA_U64: all */
 void out_write_if_full(struct out *o);                 /* machines: no frame is held whole */
-const char *out_shown_name(struct out *o, enum name_kind kind, const char *name);   /* redacted if asked */
+/* redacted if asked */
+const char *out_shown_name(struct out *o, enum name_kind kind, const char *name);
 
 /* All findings of the frame, ranked, in the frame's arena. */
 size_t out_ranked_findings(struct out *o, struct finding ***list);
@@ -83,16 +84,17 @@ double column_f64(const struct column *c, const void *row);
 bool column_bool(const struct column *c, const void *row);
 double column_number(const struct column *c, const void *row);     /* any type but text */
 bool column_is_estimated(const struct column *c, const void *row);
-/* A known number as machines read it: all digits of integers, as many as needed of others, bool 0 or 1. */
+/* A known number for machines: integers whole, others with the digits they need, bool 0 or 1. */
 void column_add_raw(struct buf *to, const struct column *c, const void *row);
 void table_add_f64(struct buf *to, double value);
 /*
- * Rows in the order they are printed, completed, in memory of `arena`, at most `limit` of them (NA_U64:
- * all); returns how many. Once per frame and table.
+ * Rows in the order they are printed, completed, in memory of `arena`, at most `limit` of them
+ * (NA_U64: all); returns how many. Once per frame and table.
  */
-size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit, const void ***rows);
+size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit,
+		    const void ***rows);
 
-/* human.c: a number as people read it in a table cell; the title says what % and /s the cell needs not. */
+/* human.c: a number as people read it in a table cell; a % or /s in the title is not repeated. */
 void human_cell(char to[HUMAN_MAX], const struct column *c, const void *row);
 
 /* finding.c */

@@ -1,6 +1,6 @@
 /*
- * OpenMetrics 1.0 text that the older Prometheus text format takes as well: one exposition, its families
- * together, no time stamps, only the escapes both know.
+ * OpenMetrics 1.0 text that the older Prometheus text format takes as well: one exposition, its
+ * families together, no time stamps, only the escapes both know.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *metric_name(struct arena *a, const char *applet, const char *
 	char *name = arena_printf(a, "perfbox_%s_%s", applet ? applet : "perfbox", rest);
 
 	for (char *p = name; *p; p++)
-		if (!(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z') && !(*p >= '0' && *p <= '9'))
+		if (!(*p >= 'a' && *p <= 'z') && !(*p >= '0' && *p <= '9'))
 			*p = '_';
 	return name;
 }
@@ -29,7 +29,7 @@ static char *without(struct arena *a, const char *name, const char *suffix)
 {
 	size_t n = strlen(name), s = strlen(suffix);
 
-	return n > s && !strcmp(name + n - s, suffix) ? arena_copy(a, name, n - s) : arena_strdup(a, name);
+	return arena_copy(a, name, n > s && !strcmp(name + n - s, suffix) ? n - s : n);
 }
 
 /* A family's name ends in its unit, and a counter's has no _total: its sample has. */
@@ -49,8 +49,10 @@ static struct family family_of(struct arena *a, const char *applet, const struct
 		f.unit = "ratio";
 		name = without(a, name, "_ratio");
 	}
-	f.name = metric_name(a, applet, arena_printf(a, "%s_%s%s%s", t->name, name, f.unit ? "_" : "",
-						     f.unit ? f.unit : ""));
+	const char *rest = arena_printf(a, "%s_%s%s%s", t->name, name, f.unit ? "_" : "",
+					f.unit ? f.unit : "");
+
+	f.name = metric_name(a, applet, rest);
 	return f;
 }
 
@@ -98,8 +100,9 @@ static void add_key(struct out *o, struct buf *to, const struct column *c, const
 	buf_free(&number);
 }
 
-/* The labels of each row; NULL for a row whose labels another row has: that would void the whole file. */
-static const char **row_labels(struct out *o, const struct table *t, const void **rows, size_t count)
+/* The labels of each row; NULL if another row has them: that would void the whole exposition. */
+static const char **row_labels(struct out *o, const struct table *t, const void **rows,
+			       size_t count)
 {
 	const char **labels = arena_alloc(&o->frame, count * sizeof(*labels));
 	struct hash seen = { 0 };
@@ -118,8 +121,8 @@ static const char **row_labels(struct out *o, const struct table *t, const void 
 		*known = &seen;
 	}
 	if (doubles)
-		out_note(o, "openmetrics: %zu rows of %s left out: other rows have the same keys", doubles,
-			 t->name);
+		out_note(o, "openmetrics: %zu rows of %s left out: other rows have the same keys",
+			 doubles, t->name);
 	hash_free(&seen);
 	buf_free(&b);
 	return labels;
@@ -150,11 +153,12 @@ static void add_seconds(struct buf *to, const struct column *c, const void *row)
 
 static bool is_metric(const struct column *c)
 {
-	return c->role != ROLE_KEY && c->role != ROLE_TEXT && c->type != TYPE_TEXT && c->unit != UNIT_ID;
+	return c->role != ROLE_KEY && c->role != ROLE_TEXT && c->type != TYPE_TEXT &&
+		c->unit != UNIT_ID;
 }
 
-static void add_samples(struct out *o, const struct table *t, const struct column *c, const void **rows,
-			const char **labels, size_t count)
+static void add_samples(struct out *o, const struct table *t, const struct column *c,
+			const void **rows, const char **labels, size_t count)
 {
 	struct family f = family_of(&o->frame, o->config.applet, t, c);
 	bool started = false;
@@ -207,7 +211,7 @@ static void add_findings(struct out *o)
 		void **known = hash_name(&seen, arena_text(&o->frame, buf_text(&b)));
 
 		if (!i)
-			add_family(&o->buf, &f, "what is wrong now, was in the last day, or soon will be");
+			add_family(&o->buf, &f, "what is wrong now, was lately, or soon will be");
 		if (!*known)
 			buf_printf(&o->buf, "%s{%s} 1\n", f.name, b.data);
 		*known = &seen;

@@ -186,14 +186,14 @@ static size_t hex_run(struct text t)
 {
 	size_t n = 0;
 
-	while (n < t.len && ((t.data[n] >= '0' && t.data[n] <= '9') || (t.data[n] >= 'a' && t.data[n] <= 'f')))
+	while (n < t.len && strchr("0123456789abcdef", t.data[n]))
 		n++;
 	return n;
 }
 
 /*
- * A container is known by the first 12 digits of its id. Of a path that ends in one, what follows them is
- * of no use to anybody: returns the path's length up to there, or all of it.
+ * A container is known by the first 12 digits of its id. Of a path that ends in one, what follows
+ * them is of no use to anybody: returns the path's length up to there, or all of it.
  */
 static size_t up_to_short_id(struct text path)
 {

@@ -23,7 +23,8 @@ static void names_add(struct names *n, const char *name)
 }
 
 /* "unknown column 'pdi': did you mean 'pid'? columns: pid, comm" */
-static int unknown(const char *what, const char *plural, struct text name, const struct names *known)
+static int unknown(const char *what, const char *plural, struct text name,
+		   const struct names *known)
 {
 	struct buf word = { 0 }, list = { 0 };
 
@@ -73,9 +74,12 @@ static int unknown_column(const struct out *o, const char *what, struct text nam
 
 	if (o->config.table && !strcmp(o->config.table, "findings"))
 		return fail(EINVAL, "the columns of findings can't be chosen or sorted by");
-	for (size_t i = 0; i < o->table_count; i++)
-		for (size_t k = 0; !o->tables[i].left_out && k < o->tables[i].table->column_count; k++)
-			names_add(&known, o->tables[i].table->columns[k].name);
+	for (size_t i = 0; i < o->table_count; i++) {
+		const struct table *t = o->tables[i].table;
+
+		for (size_t k = 0; !o->tables[i].left_out && k < t->column_count; k++)
+			names_add(&known, t->columns[k].name);
+	}
 	return unknown(what, "columns", name, &known);
 }
 
@@ -140,7 +144,8 @@ static int select_columns(struct out *o)
 		bool found = false;
 
 		for (size_t i = 0; i < o->table_count; i++)
-			found = found || (!o->tables[i].left_out && table_column(o->tables[i].table, name));
+			found = found || (!o->tables[i].left_out &&
+					  table_column(o->tables[i].table, name));
 		if (!found)
 			return unknown_column(o, "column", name);
 		from_default = from_default && adds;

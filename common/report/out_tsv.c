@@ -94,7 +94,8 @@ void out_tsv(struct out *o)
 	if (o->findings_left_out)
 		return;
 	if (takes_header(o))
-		buf_add_text(&o->buf, "time\tid\tstate\tnetns\tsubject\tevidence\ttext\tproof\tnext\n");
+		buf_add_text(&o->buf, "time\tid\tstate\tnetns\tsubject\tevidence\ttext\tproof"
+			     "\tnext\n");
 	size_t count = out_ranked_findings(o, &list);
 
 	for (size_t i = 0; i < count; i++)

@@ -117,7 +117,9 @@ static bool ends_with(struct text t, const char *suffix)
 /* What systemd puts behind a unit's name says what it is, not whose. */
 static const char *unit_suffix(struct text t)
 {
-	static const char *const suffixes[] = { ".slice", ".scope", ".service", ".mount", ".socket" };
+	static const char *const suffixes[] = {
+		".slice", ".scope", ".service", ".mount", ".socket",
+	};
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
 		if (ends_with(t, suffixes[i]))
@@ -128,8 +130,8 @@ static const char *unit_suffix(struct text t)
 static bool is_well_known(struct text t)
 {
 	static const char *const known[] = {
-		"", ".", "..", "system.slice", "user.slice", "machine.slice", "init.scope", "docker",
-		"burstable", "besteffort", "guaranteed", "kubepods", "kubepods.slice",
+		"", ".", "..", "system.slice", "user.slice", "machine.slice", "init.scope",
+		"docker", "burstable", "besteffort", "guaranteed", "kubepods", "kubepods.slice",
 		"kubepods-burstable.slice", "kubepods-besteffort.slice",
 	};
 
@@ -202,8 +204,8 @@ static void add_address(struct buf *to, struct text t)
 		struct text before = { t.data, (size_t)(colon - t.data) };
 		struct text after = { colon + 1, t.len - before.len - 1 };
 
-		if (is_port(after) && (!memchr(before.data, ':', before.len) || ends_with(before, "]") ||
-				       text_is(before, "::"))) {
+		if (is_port(after) && (!memchr(before.data, ':', before.len) ||
+				       ends_with(before, "]") || text_is(before, "::"))) {
 			host = before;
 			port = (struct text){ colon, t.len - before.len };
 		}

@@ -205,7 +205,8 @@ static void sort_rows(const struct out_table *t, const void **rows, size_t keep)
 		items[i].row = row;
 		items[i].unknown = !known;
 		items[i].number = known ? ordered(t->sort, row) : 0;
-		items[i].text = known && t->sort->type == TYPE_TEXT ? column_text(t->sort, row) : NULL;
+		if (known && t->sort->type == TYPE_TEXT)
+			items[i].text = column_text(t->sort, row);
 	}
 	qsort(items, t->count, sizeof(*items), t->descending ? compare_down : compare_up);
 	for (size_t i = 0; i < keep; i++)
@@ -221,7 +222,8 @@ static bool needs_all_complete(const struct out_table *t)
 	return t->sort && !(own && !strcmp(own + (*own == '-'), t->sort->name));
 }
 
-size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit, const void ***rows)
+size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit,
+		    const void ***rows)
 {
 	size_t keep = limit < t->count ? (size_t)limit : t->count;
 	const void **list = arena_alloc(arena, keep * sizeof(*list));
@@ -254,7 +256,8 @@ void table_help(struct buf *to, const struct table *t, size_t width)
 	for (size_t i = 0; i < t->column_count; i++) {
 		const struct column *c = &t->columns[i];
 
-		buf_printf(to, "  %-*s  %-*s  ", (int)names, c->name, (int)titles, c->title ? c->title : "-");
+		buf_printf(to, "  %-*s  %-*s  ", (int)names, c->name, (int)titles,
+			   c->title ? c->title : "-");
 		wrap_words(to, c->help ? c->help : "", 2 + names + 2 + titles + 2, width);
 	}
 }

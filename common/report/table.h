@@ -1,6 +1,7 @@
 /*
- * Tables: a row is a plain struct, a column is a field of it, declared once. From that declaration come
- * the table for people, TSV, JSON, OpenMetrics, and the COLUMNS section of --help and the man page.
+ * Tables: a row is a plain struct, a column is a field of it, declared once. From that declaration
+ * come the table for people, TSV, JSON, OpenMetrics, and the COLUMNS section of --help and the man
+ * page.
  */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
@@ -27,25 +28,27 @@ enum column_unit {
 	UNIT_COUNT,            /* any number; human: 1,234,567 */
 	UNIT_BYTES,            /* field ends in _bytes; human: 1.9G */
 	UNIT_NS,               /* _ns; human: 1.2ms; OpenMetrics: _seconds */
-	UNIT_RATIO,            /* _ratio, fraction of 1; human: percent with one decimal, no clamp */
+	UNIT_RATIO,            /* _ratio, fraction of 1; human: percent, one decimal, no clamp */
 	UNIT_PER_SECOND,       /* _per_second */
 	UNIT_CPUS,             /* _cpus: number of CPUs, may be a fraction */
 	UNIT_YES,              /* bool */
 };
 
 /* What a text column's value is, so that --redact knows what to replace (redact.h). */
-enum name_kind { NAME_PLAIN, NAME_HOST, NAME_USER, NAME_COMMAND, NAME_CGROUP, NAME_CONTAINER, NAME_ADDRESS };
+enum name_kind {
+	NAME_PLAIN, NAME_HOST, NAME_USER, NAME_COMMAND, NAME_CGROUP, NAME_CONTAINER, NAME_ADDRESS,
+};
 
 struct column {
 	const char *name;      /* the field's: lower case, stable, a promise to scripts */
-	const char *title;     /* for people; NULL: only in TSV, JSON, OpenMetrics and on --columns */
+	const char *title;     /* for people; NULL: only for machines and on --columns */
 	const char *help;      /* fragment, for the COLUMNS section */
 	enum column_type type;
 	enum column_role role;
 	enum column_unit unit;
 	enum name_kind names;
 	size_t offset;
-	size_t estimated;      /* offset of a bool field: true prints ~ before the value; 0: never */
+	size_t estimated;      /* offset of a bool field: true prints ~ in front; 0: never */
 	bool hide_if_empty;    /* people see it only if some row knows it */
 };
 
@@ -55,10 +58,13 @@ struct table {
 	size_t row_size;
 	const struct column *columns;
 	size_t column_count;
-	const char *sort;      /* column it is sorted by unless --sort says otherwise; "-name" descending; NULL: as added */
+	const char *sort;      /* unless --sort says otherwise; "-name": descending; NULL: none */
 	bool top;              /* --top applies; people get the first 20 rows, machines all */
-	/* Called once for each row that will be printed, before it is, to fill what only those need (NULL: nothing).
-	 * With --sort by something else than the table's own column it is called for all rows, before sorting. */
+	/*
+	 * Called once for each row that will be printed, before it is, to fill what only those need
+	 * (NULL: nothing). With --sort by something else than the table's own column it is called
+	 * for all rows, before sorting.
+	 */
 	void (*complete)(void *row);
 };
 
@@ -70,13 +76,19 @@ struct table {
 /* A unit that does not fit its field's type does not compile either. */
 #define COLUMN_IS(row, field, ctype) _Generic(((row *)0)->field, ctype: 1, default: 0)
 #define COLUMN_FITS(row, field, unit) \
-	((unit) == UNIT_TEXT ? COLUMN_IS(row, field, const char *) || COLUMN_IS(row, field, char *) : \
+	((unit) == UNIT_TEXT ? \
+		COLUMN_IS(row, field, const char *) || COLUMN_IS(row, field, char *) : \
 	 (unit) == UNIT_YES ? COLUMN_IS(row, field, bool) : \
 	 (unit) == UNIT_ID ? COLUMN_IS(row, field, uint64_t) : \
-	 (unit) == UNIT_RATIO || (unit) == UNIT_PER_SECOND || (unit) == UNIT_CPUS ? COLUMN_IS(row, field, double) : \
-	 COLUMN_IS(row, field, uint64_t) || COLUMN_IS(row, field, int64_t) || COLUMN_IS(row, field, double))
+	 (unit) == UNIT_RATIO || (unit) == UNIT_PER_SECOND || (unit) == UNIT_CPUS ? \
+		COLUMN_IS(row, field, double) : \
+		COLUMN_IS(row, field, uint64_t) || COLUMN_IS(row, field, int64_t) || \
+		COLUMN_IS(row, field, double))
 #define COLUMN_CHECKED(row, field, unit) \
-	(0 * sizeof(struct { _Static_assert(COLUMN_FITS(row, field, unit), "unit does not fit the field"); int x; }))
+	(0 * sizeof(struct { \
+		_Static_assert(COLUMN_FITS(row, field, unit), "unit does not fit the field"); \
+		int x; \
+	}))
 
 #define COL(row, field, title_, role_, unit_, help_) { \
 	.name = #field, .title = (title_), .help = (help_), .type = COLUMN_TYPE_OF(row, field), \

@@ -145,7 +145,8 @@ static void check_lines_and_words(void)
 	s = scan_of(TEXT("a b"));
 	CHECK(!scan_skip_words(&s, 3) && text_is(scan_rest(&s), "a b"));
 	s = scan_of(TEXT("comm) S 1"));
-	CHECK(scan_until(&s, ')', &word) && text_is(word, "comm") && text_is(scan_rest(&s), " S 1"));
+	CHECK(scan_until(&s, ')', &word) && text_is(word, "comm") &&
+	      text_is(scan_rest(&s), " S 1"));
 	CHECK(!scan_until(&s, ')', &word) && text_is(scan_rest(&s), " S 1"));
 	CHECK(scan_literal(&s, " S") && !scan_literal(&s, " 1 and more"));
 	s = scan_of(TEXT("\0\0\n\0"));
@@ -184,7 +185,8 @@ static void check_numbers(void)
 	s = scan_of(cut);
 	CHECK(!scan_u64(&s, &u) && !scan_i64(&s, &i) && !scan_hex(&s, &u) && !scan_decimal(&s, &d));
 	CHECK(scan_all_u64(TEXT("42"), &u) && u == 42);
-	CHECK(!scan_all_u64(TEXT("42x"), &u) && !scan_all_u64(TEXT(" 42"), &u) && !scan_all_u64(TEXT(""), &u));
+	CHECK(!scan_all_u64(TEXT("42x"), &u) && !scan_all_u64(TEXT(" 42"), &u) &&
+	      !scan_all_u64(TEXT(""), &u));
 	CHECK(!scan_all_u64(TEXT("-1"), &u) && !scan_all_u64(TEXT("4\0002"), &u));
 	CHECK(scan_all_decimal(TEXT("0.5"), &d) && d == 0.5);
 	CHECK(!scan_all_decimal(TEXT("0.5.5"), &d) && !scan_all_decimal(TEXT("1e5"), &d));
@@ -192,7 +194,9 @@ static void check_numbers(void)
 
 static void check_keys(void)
 {
-	struct text stat = TEXT("nr_periods 50\nnr_throttled_x 1\nnr_throttled\t49 \nName:\ta b\nVmRSS:   12 kB\nend");
+	struct text stat =
+		TEXT("nr_periods 50\nnr_throttled_x 1\nnr_throttled\t49 \nName:\ta b\nVmRSS:   "
+		     "12 kB\nend");
 	struct text value = TEXT("before");
 	uint64_t n = 7;
 
@@ -229,7 +233,8 @@ static void check_unknown(void)
 	CHECK(delta_u64(5, 3) == 2 && delta_u64(3, 5) == NA_U64);
 	CHECK(delta_u64(NA_U64, 3) == NA_U64 && delta_u64(3, NA_U64) == NA_U64);
 	CHECK(ratio_of(1, 2) == 0.5 && is_na_f64(ratio_of(1, 0)) && is_na_f64(ratio_of(NA_U64, 1)));
-	CHECK(rate_of(10, 2000000000) == 5 && is_na_f64(rate_of(NA_U64, 1)) && is_na_f64(rate_of(1, 0)));
+	CHECK(rate_of(10, 2000000000) == 5 && is_na_f64(rate_of(NA_U64, 1)) &&
+	      is_na_f64(rate_of(1, 0)));
 }
 
 int main(void)

@@ -58,7 +58,8 @@ static void check_copy(void)
 	finding_next(f, "only in the first");
 	memset(name, 'x', sizeof(name) - 1);
 	arena_free(&a);
-	CHECK(copy->kind == &kinds[0] && copy->state == STATE_RISK && copy->lost == 3 && copy->arena == &b);
+	CHECK(copy->kind == &kinds[0] && copy->state == STATE_RISK && copy->lost == 3 &&
+	      copy->arena == &b);
 	CHECK_STR(copy->subject, "s");
 	CHECK_STR(copy->netns, "host");
 	CHECK_STR(copy->names, "pod");
@@ -72,13 +73,15 @@ static void check_copy(void)
 	finding_line(copy, "m");
 	CHECK(copy->evidence_count == 3 && copy->evidence[0].u64 == 7);
 	CHECK_STR(copy->text, "l\nm");
-	struct finding *empty = finding_copy(&b, finding_start(&b, kinds, "cpuwait.steal", STATE_NOW, NULL));
+	struct finding *empty = finding_copy(&b, finding_start(&b, kinds, "cpuwait.steal",
+							       STATE_NOW, NULL));
 
 	CHECK(!empty->subject && empty->evidence_count == 0);
 	arena_free(&b);
 }
 
-static struct finding *ranked(struct arena *a, const char *id, enum finding_state state, double lost,
+static struct finding *ranked(struct arena *a, const char *id, enum finding_state state,
+			      double lost,
 			      const char *subject)
 {
 	struct finding *f = finding_start(a, kinds, id, state, subject);

@@ -22,7 +22,8 @@ static inline size_t utf8_length(const unsigned char *s, const unsigned char *en
 	for (size_t i = 1; i < n; i++)
 		if (s[i] < 0x80 || s[i] > 0xbf)
 			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) ||
 	    (*s == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return n;
@@ -42,7 +43,7 @@ static inline bool is_utf8(const char *text, size_t len)
 	return true;
 }
 
-/* No byte below space but newline (and tab if allowed), no DEL; with `strict` no C1 or bidi override. */
+/* No byte below space but newline (tab if allowed), no DEL; `strict`: no C1, no bidi override. */
 static inline bool is_printable(const char *text, size_t len, bool tab, bool strict)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -138,7 +139,8 @@ static inline bool json_value(const char **at, unsigned depth)
 			return *at += strlen(words[i]), true;
 	if (depth > 4)
 		return false;
-	return **at == '{' ? json_object(at, depth) : **at == '"' ? json_string(at) : json_number(at);
+	return **at == '{' ? json_object(at, depth) : **at == '"' ? json_string(at) :
+		json_number(at);
 }
 
 /* Lines that are one object each, UTF-8; we print no blank between tokens. */
@@ -177,7 +179,8 @@ static inline bool no(struct exposition *e, const char *why)
 
 static inline size_t name_length(const char *s, bool colon)
 {
-	size_t n = strspn(s, colon ? "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:" :
+	size_t n = strspn(s, colon ?
+			  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:" :
 			  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 
 	return *s >= '0' && *s <= '9' ? 0 : n;
@@ -245,7 +248,8 @@ static inline bool read_comment(struct exposition *e, const char *end)
 	if (strcmp(kind, "UNIT") != 0 || e->has_unit)
 		return no(e, "# line of no known kind, or twice");
 	e->has_unit = true;
-	return (n > left && family[n - left - 1] == '_' && !memcmp(family + n - left, rest, left)) ||
+	return (n > left && family[n - left - 1] == '_' &&
+		!memcmp(family + n - left, rest, left)) ||
 		no(e, "UNIT is not the end of the name");
 }
 

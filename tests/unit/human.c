@@ -94,7 +94,8 @@ static void check_escape(void)
 	CHECK_STR(out_escape(&a, "plain \xc3\xa4\xe6\x97\xa5 \\"), "plain \xc3\xa4\xe6\x97\xa5 \\");
 	CHECK_STR(out_escape(&a, "\033[2J\n\t\x7f"), "\\x1b[2J\\x0a\\x09\\x7f");
 	CHECK_STR(out_escape(&a, "\xc2\x9b" "31m"), "\\xc2\\x9b31m");
-	CHECK_STR(out_escape(&a, "a\xe2\x80\xae" "b\xe2\x81\xa6"), "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
+	CHECK_STR(out_escape(&a, "a\xe2\x80\xae" "b\xe2\x81\xa6"),
+		  "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
 	CHECK_STR(out_escape(&a, "\xff\xc0\xaf\xed\xa0\x80\xe6\x97"),
 		  "\\xff\\xc0\\xaf\\xed\\xa0\\x80\\xe6\\x97");
 	CHECK_STR(out_escape(&a, "\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");

@@ -19,9 +19,11 @@ static const struct opt own[] = {
 	{ 'l', NULL, NULL, "listening", OPT_FLAG, &got.listen, false, NULL },
 	{ 't', NULL, NULL, "a habit", OPT_NOTHING, NULL, true, NULL },
 	{ 'C', "comm", "RE", "only these commands", OPT_TEXT, &got.comm, false, NULL },
-	{ 0, "by", "KEY", "sum by thread or process (thread)", OPT_TEXT, &got.by, false, "thread|process" },
+	{ 0, "by", "KEY", "sum by thread or process (thread)", OPT_TEXT, &got.by, false,
+	  "thread|process" },
 	{ 'p', "pid", "PID", "these processes", OPT_NUMBERS, &got.pids, false, NULL },
-	{ 'e', "event", "EVENT", "count this, as often as given", OPT_TEXTS, &got.events, false, NULL },
+	{ 'e', "event", "EVENT", "count this, as often as given", OPT_TEXTS, &got.events, false,
+	  NULL },
 	{ 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL },
 };
 
@@ -113,9 +115,11 @@ static void check_errors(void)
 	check_error("--top -4", "--top: '-4' is negative");
 	check_error("--top 1kk", "--top: '1kk' is not a number");
 	check_error("--top 17179869184G", "--top: '17179869184G' is too large");
-	check_error("--delay 5x", "--delay: '5x' is not a time: a number of seconds, or with ms us s m h behind it");
+	check_error("--delay 5x",
+		    "--delay: '5x' is not a time: seconds, or with ms us s m h behind");
 	check_error("--delay .", "--delay: '.' is not a number");
-	check_error("--by proces", "--by: 'proces' is none of thread|process: did you mean 'process'?");
+	check_error("--by proces",
+		    "--by: 'proces' is none of thread|process: did you mean 'process'?");
 	check_error("--by color", "--by: 'color' is none of thread|process");
 }
 
@@ -152,7 +156,9 @@ static void check_values(void)
 
 static void check_closest(void)
 {
-	static const char *const names[] = { "listenq", "cpuwait", "oomcheck", "conntrack-top", "netpath", NULL };
+	static const char *const names[] = {
+		"listenq", "cpuwait", "oomcheck", "conntrack-top", "netpath", NULL,
+	};
 
 	CHECK_STR(opt_closest("listnq", names), "listenq");
 	CHECK_STR(opt_closest("cpuwiat", names), "cpuwait");

@@ -47,8 +47,10 @@ static void check_people(void)
 		"      next   perfbox cpuwait 1\n"
 		"\n"
 		"TID  %WAIT   WAIT  CS/s   RSS       RUNS  CPUS  BUSY  COMM  CGROUP\n"
-		"  9  ~97.5  1.23s    44  1.9G  1,234,567  0.50  no    fast  /system.slice/a.service\n"
-		"  7   25.0  1.23s    44  1.9G  1,234,567  0.50  yes   slow  /system.slice/a.service\n"
+		"  9  ~97.5  1.23s    44  1.9G  1,234,567  0.50  no    fast  "
+		"/system.slice/a.service\n"
+		"  7   25.0  1.23s    44  1.9G  1,234,567  0.50  yes   slow  "
+		"/system.slice/a.service\n"
 		"  8      -      -     -     -          -     -  no    -     -\n"
 		"\n"
 		"clean       memory, ports\n"
@@ -57,7 +59,7 @@ static void check_people(void)
 	printed_free(&p);
 
 	print_to_memory(&p, (struct out_config){ .top = NA_U64, .quiet = true, .no_header = true,
-			.columns = "tid,nice,comm" });
+						.columns = "tid,nice,comm" });
 	one_frame(p.out);
 	one_frame(p.out);
 	out_frame_begin(p.out, TEST_TIME);
@@ -92,10 +94,12 @@ static void check_columns(void)
 	CHECK_STR(printed_once(&p, (struct out_config){ .columns = "comm,tid", .sort = "tid" }),
 		"COMM  TID\nslow    7\n-       8\nfast    9\n");
 	printed_free(&p);
-	CHECK_STR(printed_once(&p, (struct out_config){ .columns = "tid,tid,+nice", .sort = "-comm" }),
+	CHECK_STR(printed_once(&p, (struct out_config){ .columns = "tid,tid,+nice",
+						       .sort = "-comm" }),
 		"TID  NICE\n  7    -5\n  9    -5\n  8     -\n");
 	printed_free(&p);
-	CHECK_STR(printed_once(&p, (struct out_config){ .columns = "pod,tid", .sort = "-nice", .top = 1 }),
+	CHECK_STR(printed_once(&p, (struct out_config){ .columns = "pod,tid", .sort = "-nice",
+						       .top = 1 }),
 		"POD  TID\n-      7\n... 2 more (--top 0)\n");
 	printed_free(&p);
 	const char *text = printed_once(&p, (struct out_config){ .columns = "+nice" });
@@ -106,7 +110,8 @@ static void check_columns(void)
 
 static void check_refused(const char *table, const char *columns, const char *sort, const char *why)
 {
-	struct out_config config = { .tables = test_tables, .table = table, .columns = columns, .sort = sort };
+	struct out_config config = { .tables = test_tables, .table = table, .columns = columns,
+				    .sort = sort };
 	struct out *o = NULL;
 
 	CHECK(out_open(&config, &o) == -EINVAL && !o);
@@ -116,15 +121,19 @@ static void check_refused(const char *table, const char *columns, const char *so
 static void check_names(void)
 {
 	check_refused("thread", NULL, NULL,
-		      "unknown table 'thread': did you mean 'threads'? tables: threads, groups, findings");
-	check_refused("x\033", NULL, NULL, "unknown table 'x\\x1b'; tables: threads, groups, findings");
+		      "unknown table 'thread': did you mean 'threads'? tables: threads, groups, "
+		      "findings");
+	check_refused("x\033", NULL, NULL,
+		      "unknown table 'x\\x1b'; tables: threads, groups, findings");
 	check_refused("groups", "tid", NULL, "unknown column 'tid'; columns: name, threads");
 	check_refused("groups", "name,", NULL, "unknown column ''; columns: name, threads");
 	check_refused("groups", "+thread", NULL,
 		      "unknown column 'thread': did you mean 'threads'? columns: name, threads");
 	check_refused("groups", NULL, "-thread",
-		      "unknown column to sort by 'thread': did you mean 'threads'? columns: name, threads");
-	check_refused("findings", "id", NULL, "the columns of findings can't be chosen or sorted by");
+		      "unknown column to sort by 'thread': did you mean 'threads'? columns: name,"
+		      " threads");
+	check_refused("findings", "id", NULL,
+		      "the columns of findings can't be chosen or sorted by");
 }
 
 static void check_empty(void)
@@ -154,7 +163,9 @@ static void check_width(void)
 
 	print_to_memory(&p, (struct out_config){ .width = 80 });
 	out_frame_begin(p.out, TEST_TIME);
-	row.cgroup = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod3b5e1c9a.slice/cri-containerd-"
+	row.cgroup =
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod3b5e1c9a.slice/"
+		"cri-containerd-"
 		"9f1c0b3d4e5f60718293a4b5c6d7e8f99f1c0b3d4e5f60718293a4b5c6d7e8f9.scope";
 	out_row(p.out, &threads_table, &row);
 	row.comm = "x";
@@ -215,8 +226,8 @@ static void complete(void *row)
 static void check_complete(void)
 {
 	static const struct table table = {
-		.name = "groups", TABLE(struct group_row, group_columns), .sort = "name", .top = true,
-		.complete = complete,
+		.name = "groups", TABLE(struct group_row, group_columns), .sort = "name",
+		.top = true, .complete = complete,
 	};
 	static const struct table *const tables[] = { &table, NULL };
 
@@ -224,15 +235,18 @@ static void check_complete(void)
 		char *text;
 		size_t len;
 		FILE *file = open_memstream(&text, &len);
-		struct out_config config = { .tables = tables, .to = file, .top = 1, .format = OUT_TSV,
-			.sort = by_own ? "-name" : "-threads", .no_header = true };
+		struct out_config config = {
+			.tables = tables, .to = file, .top = 1, .format = OUT_TSV,
+			.no_header = true, .sort = by_own ? "-name" : "-threads",
+		};
 		struct out *o;
 
 		CHECK(out_open(&config, &o) == 0);
 		out_frame_begin(o, TEST_TIME);
 		completed = 0;
 		for (uint64_t i = 1; i < 4; i++)
-			out_row(o, &table, &(struct group_row){ i == 1 ? "a" : i == 2 ? "b" : "c", i });
+			out_row(o, &table, &(struct group_row){ i == 1 ? "a" : i == 2 ? "b" : "c",
+							       i });
 		CHECK(out_frame_end(o) == 0 && completed == (by_own ? 1 : 3));
 		CHECK(out_close(o) == 0);
 		fclose(file);
@@ -256,12 +270,13 @@ static void check_tsv(void)
 		CHECK(out_frame_end(p.out) == 0);
 	}
 #define TSV_FRAME \
-		"2026-11-30T03:12:07.123Z\t7\t0.3333333333333333\t1234567890\t44\t2040109466\t1234567\t-5\t0.5\t1" \
+		"2026-11-30T03:12:07.123Z\t7\t0.3333333333333333\t1234567890\t44\t2040109466" \
+		"\t1234567\t-5\t0.5\t1" \
 		"\tt\\tn\\nr\\rb\\\\e\\x1b\\x7f\xff\t\t/system.slice/a.service\n" \
 		"2026-11-30T03:12:07.123Z\t8\t\t\t\t\t\t\t\t0\t\t\t\n"
 	CHECK_STR(printed_text(&p),
-		"time\ttid\twait_ratio\twait_ns\tswitches_per_second\trss_bytes\truns\tnice\tused_cpus\tbusy"
-		"\tcomm\tpod\tcgroup\n" TSV_FRAME TSV_FRAME);
+		"time\ttid\twait_ratio\twait_ns\tswitches_per_second\trss_bytes\truns\tnice"
+		"\tused_cpus\tbusy\tcomm\tpod\tcgroup\n" TSV_FRAME TSV_FRAME);
 	CHECK(is_rectangular(p.text));
 	printed_free(&p);
 
@@ -279,29 +294,40 @@ static void check_json(void)
 {
 	struct printed p;
 
-	print_to_memory(&p, (struct out_config){ .format = OUT_JSON, .top = NA_U64, .columns = "+tid" });
+	print_to_memory(&p, (struct out_config){ .format = OUT_JSON, .top = NA_U64,
+						.columns = "+tid" });
 	one_frame(p.out);
 	const char *text = printed_text(&p);
 
 	CHECK(is_json_lines(text, p.len));
-	CHECK(strstr(text, "{\"table\":\"findings\",\"time\":\"2026-11-30T03:12:07.123Z\",\"id\":\"test.throttled\","
-		"\"state\":\"now\",\"netns\":\"host\",\"subject\":\"/a\\u001b[31m\",\"evidence\":{\"drops\":220,"
-		"\"limit\":null,\"lost_ratio\":0.1,\"comm\":\"a;b\"},\"text\":\"3.48 CPU-s/s lost\\nworst  java\","
+	CHECK(strstr(text,
+		     "{\"table\":\"findings\",\"time\":\"2026-11-30T03:12:07.123Z\","
+		     "\"id\":\"test.throttled\","
+		"\"state\":\"now\",\"netns\":\"host\",\"subject\":\"/a\\u001b[31m\","
+		"\"evidence\":{\"drops\":220,"
+		"\"limit\":null,\"lost_ratio\":0.1,\"comm\":\"a;b\"},\"text\":\"3.48 CPU-s/s "
+		"lost\\nworst  java\","
 		"\"proof\":\"throttled_usec +1\",\"next\":\"perfbox cpuwait 1\"}\n") == text);
-	CHECK(strstr(text, "{\"table\":\"threads\",\"time\":\"2026-11-30T03:12:07.123Z\",\"tid\":\"9\","
+	CHECK(strstr(text,
+		     "{\"table\":\"threads\",\"time\":\"2026-11-30T03:12:07.123Z\",\"tid\":\"9\","
 		"\"wait_ratio\":0.975,\"wait_ratio_estimated\":true,\"wait_ns\":1234567890,"
 		"\"switches_per_second\":44,\"rss_bytes\":2040109466,\"runs\":1234567,\"nice\":-5,"
 		"\"used_cpus\":0.5,\"busy\":false,\"comm\":\"fast\",\"pod\":null,"
 		"\"cgroup\":\"/system.slice/a.service\"}\n") != NULL);
-	CHECK(strstr(text, "\"tid\":\"8\",\"wait_ratio\":null,\"wait_ratio_estimated\":true,\"wait_ns\":null") != NULL);
+	CHECK(strstr(text,
+		     "\"tid\":\"8\",\"wait_ratio\":null,\"wait_ratio_estimated\":true,"
+		     "\"wait_ns\":null") != NULL);
 	printed_free(&p);
 
 	print_to_memory(&p, (struct out_config){ .format = OUT_JSON, .columns = "name" });
 	out_frame_begin(p.out, TEST_TIME);
-	out_row(p.out, &groups_table, &(struct group_row){ "\"\\\t\xc2\x9b\xe2\x80\xae\xff\xed\xa0\x80\x7f\xc3\xa4", 1 });
+	out_row(p.out, &groups_table,
+		&(struct group_row){ "\"\\\t\xc2\x9b\xe2\x80\xae\xff\xed\xa0\x80\x7f\xc3\xa4", 1 });
 	CHECK(out_frame_end(p.out) == 0);
-	CHECK_STR(printed_text(&p), "{\"table\":\"groups\",\"time\":\"2026-11-30T03:12:07.123Z\",\"name\":"
-		  "\"\\\"\\\\\\u0009\\u009b\\u202e\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\u007f\xc3\xa4\"}\n");
+	CHECK_STR(printed_text(&p),
+		  "{\"table\":\"groups\",\"time\":\"2026-11-30T03:12:07.123Z\",\"name\":"
+		  "\"\\\"\\\\\\u0009\\u009b\\u202e"
+		  "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\u007f\xc3\xa4\"}\n");
 	CHECK(is_json_lines(p.text, p.len));
 	printed_free(&p);
 }

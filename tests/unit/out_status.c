@@ -67,7 +67,8 @@ static void check_remarks(void)
 
 	print_to_memory(&p, (struct out_config){ .applet = "listenq" });
 	text = on_stderr(say_much, p.out);
-	CHECK(strstr(text, "remark 255\n") && !strstr(text, "remark 257\n") && strstr(text, "left out\n"));
+	CHECK(strstr(text, "remark 255\n") && !strstr(text, "remark 257\n") &&
+	      strstr(text, "left out\n"));
 	CHECK(out_is_incomplete(p.out) && out_status(p.out) == 3);
 	free(text);
 	printed_text(&p);
@@ -120,7 +121,8 @@ static void fill(struct out *o, int rows)
 
 static void check_write_errors(enum out_format format, int rows)
 {
-	struct out_config config = { .applet = "x", .format = format, .tables = test_tables, .top = 0 };
+	struct out_config config = { .applet = "x", .format = format, .tables = test_tables,
+				    .top = 0 };
 	int pipe_ends[2];
 	struct out *o;
 
@@ -204,7 +206,7 @@ static void check_past(void)
 	}
 }
 
-/* No name is left in any format, all of it is still there otherwise. Last: redaction can't be undone. */
+/* No name is left in any format. Runs last: redaction can't be undone. */
 static void check_redaction(void)
 {
 	redact_on("00010203-0405-0607-0809-0a0b0c0d0e0f");

@@ -16,7 +16,8 @@ static void test_recorded(void)
 	CHECK(p.some_ns == 9149910000 && p.full_ns == 17000);
 	EACH_CUT(n, whole)
 		if (psi_parse(cut(whole, n), &part) == 0)
-			CHECK(part.some_ns == p.some_ns && (part.full_ns == NA_U64 || part.full_ns == p.full_ns));
+			CHECK(part.some_ns == p.some_ns &&
+			      (part.full_ns == NA_U64 || part.full_ns == p.full_ns));
 	/* cpu before 5.13 has no full line, irq no some line */
 	CHECK(psi_parse(TEXT("some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n"), &p) == 0);
 	CHECK(p.some_ns == 5000 && p.full_ns == NA_U64);

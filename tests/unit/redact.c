@@ -33,8 +33,10 @@ static void check_simple(void)
 static void check_cgroups(void)
 {
 	static const char *const kept[] = {
-		"/", "/..", "/../..", "/system.slice", "/user.slice/", "/init.scope", "/docker", "/machine.slice",
-		"/kubepods/burstable", "/kubepods/besteffort", "/kubepods.slice/kubepods-burstable.slice",
+		"/", "/..", "/../..", "/system.slice", "/user.slice/", "/init.scope", "/docker",
+		"/machine.slice",
+		"/kubepods/burstable", "/kubepods/besteffort",
+		"/kubepods.slice/kubepods-burstable.slice",
 	};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
@@ -44,7 +46,8 @@ static void check_cgroups(void)
 	CHECK(!strncmp(one, "/system.slice/cgroup-", 21) && !strcmp(one + 29, ".service"));
 	CHECK(!strstr(one, "acme"));
 	const char *pod = shown(NAME_CGROUP, "/kubepods.slice/kubepods-burstable.slice/"
-				"kubepods-burstable-pod3b5e1c9a_11.slice/cri-containerd-9f1c.scope");
+				"kubepods-burstable-pod3b5e1c9a_11.slice/"
+				"cri-containerd-9f1c.scope");
 
 	CHECK(!strncmp(pod, "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod", 63));
 	CHECK(!strstr(pod, "3b5e1c9a") && !strstr(pod, "9f1c") && strstr(pod, ".slice/cgroup-"));
@@ -56,7 +59,8 @@ static void check_cgroups(void)
 
 static void check_addresses(void)
 {
-	const char *bare = shown(NAME_ADDRESS, "192.0.2.7"), *port = shown(NAME_ADDRESS, "192.0.2.7:443");
+	const char *bare = shown(NAME_ADDRESS, "192.0.2.7");
+	const char *port = shown(NAME_ADDRESS, "192.0.2.7:443");
 
 	CHECK(!strncmp(bare, "address-", 8) && strlen(bare) == 16);
 	CHECK(!strncmp(port, bare, 16) && !strcmp(port + 16, ":443"));

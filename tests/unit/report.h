@@ -20,9 +20,11 @@ struct thread_row {
 
 static const struct column thread_columns[] = {
 	COL(struct thread_row, tid, "TID", ROLE_KEY, UNIT_ID, "thread"),
-	COL_EST(struct thread_row, wait_ratio, estimated, "%WAIT", ROLE_GAUGE, UNIT_RATIO, "share of time"),
+	COL_EST(struct thread_row, wait_ratio, estimated, "%WAIT", ROLE_GAUGE, UNIT_RATIO,
+		"share of time"),
 	COL(struct thread_row, wait_ns, "WAIT", ROLE_COUNTER, UNIT_NS, "time waited"),
-	COL(struct thread_row, switches_per_second, "CS/s", ROLE_GAUGE, UNIT_PER_SECOND, "switches"),
+	COL(struct thread_row, switches_per_second, "CS/s", ROLE_GAUGE, UNIT_PER_SECOND,
+	    "switches"),
 	COL(struct thread_row, rss_bytes, "RSS", ROLE_GAUGE, UNIT_BYTES, "memory"),
 	COL(struct thread_row, runs, "RUNS", ROLE_COUNTER_DELTA, UNIT_COUNT, "times it ran"),
 	COL(struct thread_row, nice, NULL, ROLE_GAUGE, UNIT_COUNT, "\"niceness\" \\ priority"),
@@ -44,8 +46,8 @@ static const struct column group_columns[] = {
 };
 
 static const struct table threads_table = {
-	.name = "threads", .help = "a thread", TABLE(struct thread_row, thread_columns), .sort = "-wait_ratio",
-	.top = true,
+	.name = "threads", .help = "a thread", TABLE(struct thread_row, thread_columns),
+	.sort = "-wait_ratio", .top = true,
 };
 
 static const struct table groups_table = {
@@ -94,23 +96,27 @@ static inline void printed_free(struct printed *p)
 static inline struct thread_row known_row(uint64_t tid, double wait_ratio, const char *comm)
 {
 	return (struct thread_row){
-		.tid = tid, .comm = comm, .cgroup = "/system.slice/a.service", .wait_ratio = wait_ratio,
-		.switches_per_second = 44, .used_cpus = 0.5, .wait_ns = 1234567890, .rss_bytes = 2040109466,
-		.runs = 1234567, .nice = -5, .busy = true,
+		.tid = tid, .comm = comm, .cgroup = "/system.slice/a.service",
+		.wait_ratio = wait_ratio,
+		.switches_per_second = 44, .used_cpus = 0.5, .wait_ns = 1234567890,
+		.rss_bytes = 2040109466, .runs = 1234567, .nice = -5, .busy = true,
 	};
 }
 
 static inline struct thread_row unknown_row(uint64_t tid)
 {
 	return (struct thread_row){
-		.tid = tid, .wait_ratio = NA_F64, .switches_per_second = NA_F64, .used_cpus = NA_F64,
-		.wait_ns = NA_U64, .rss_bytes = NA_U64, .runs = NA_U64, .nice = NA_I64, .estimated = true,
+		.tid = tid, .wait_ratio = NA_F64, .switches_per_second = NA_F64,
+		.used_cpus = NA_F64, .wait_ns = NA_U64, .rss_bytes = NA_U64,
+		.runs = NA_U64, .nice = NA_I64, .estimated = true,
 	};
 }
 
-static inline struct finding *add_test_finding(struct out *o, enum finding_state state, const char *subject)
+static inline struct finding *add_test_finding(struct out *o, enum finding_state state,
+					       const char *subject)
 {
-	struct finding *f = finding_start(out_arena(o), test_kinds, "test.throttled", state, subject);
+	struct finding *f = finding_start(out_arena(o), test_kinds, "test.throttled", state,
+					  subject);
 
 	finding_u64(f, "drops", 220);
 	finding_u64(f, "limit", NA_U64);

@@ -130,6 +130,12 @@ static void test_live_sizes(void)
 	close_all();
 	unlink(at("stat"));
 	unlink(at("other"));
+
+	/* nobody writes to it, and we don't wait for anybody */
+	CHECK(!mkfifo(at("pipe"), 0600));
+	open_live();
+	CHECK(reads(at("pipe"), ""));
+	close_all();
 }
 
 static void test_errors_of_a_dead_process(void)

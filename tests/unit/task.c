@@ -8,9 +8,9 @@
 
 static const struct text stat_6_18 = TEXT(
 	"4887 (cat) R 4883 4883 3504 0 -1 4194304 99 0 0 0 7 3 0 0 20 -5 1 0 80431 3133440 388 "
-	"18446744073709551615 94919386677248 94919386697129 140728135798736 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 "
-	"94919386713136 94919386714752 94919925927936 140728135801247 140728135801306 140728135801306 "
-	"140728135802859 0\n");
+	"18446744073709551615 94919386677248 94919386697129 140728135798736 0 0 0 0 0 0 0 0 0 "
+	"17 1 0 0 0 0 0 94919386713136 94919386714752 94919925927936 140728135801247 "
+	"140728135801306 140728135801306 140728135802859 0\n");
 
 static bool is_same_stat(const struct task_stat *a, const struct task_stat *b)
 {
@@ -44,11 +44,13 @@ static bool has_comm(struct text comm)
 {
 	char line[512];
 	struct task_stat s;
-	int n = snprintf(line, sizeof(line), "12 (%.*s) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 10 11 12 13",
+	int n = snprintf(line, sizeof(line),
+			 "12 (%.*s) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 10 11 12 13",
 			 (int)comm.len, comm.data);
 
-	return task_parse_stat((struct text){ line, (size_t)n }, &s) == 0 && s.comm.len == comm.len &&
-		!memcmp(s.comm.data, comm.data, comm.len) && s.state == 'S' && s.ppid == 1 &&
+	return task_parse_stat((struct text){ line, (size_t)n }, &s) == 0 &&
+		s.comm.len == comm.len && !memcmp(s.comm.data, comm.data, comm.len) &&
+		s.state == 'S' && s.ppid == 1 &&
 		s.utime_ticks == 5 && s.stime_ticks == 6 && s.threads == 9 && s.start_ticks == 10 &&
 		s.cpu == NA_U64;
 }
@@ -79,8 +81,9 @@ static void test_bad_stat(void)
 	CHECK(s.state == '?');
 	CHECK(*fail_text());
 	/* garbled and overflowing fields are unknown, their neighbours are not */
-	CHECK(task_parse_stat(TEXT("1 (a) S x 2 3 4 5 99999999999999999999 1 1 1 1 18446744073709551615 "
-				   "18446744073709551616 1 1 20 --3 4 0 5 "), &s) == 0);
+	CHECK(task_parse_stat(TEXT("1 (a) S x 2 3 4 5 99999999999999999999 1 1 1 1 "
+				   "18446744073709551615 18446744073709551616 "
+				   "1 1 20 --3 4 0 5 "), &s) == 0);
 	CHECK(s.ppid == NA_U64 && s.flags == NA_U64);
 	CHECK(s.utime_ticks == UINT64_MAX && s.stime_ticks == NA_U64);
 	CHECK(s.nice == NA_I64 && s.threads == 4 && s.start_ticks == 5);
@@ -107,10 +110,12 @@ static void test_schedstat(void)
 }
 
 static const struct text status_6_18 = TEXT(
-	"Name:\tcat\nUmask:\t0022\nState:\tR (running)\nTgid:\t4887\nNgid:\t0\nPid:\t4890\nPPid:\t4883\n"
+	"Name:\tcat\nUmask:\t0022\nState:\tR (running)\nTgid:\t4887\nNgid:\t0\n"
+	"Pid:\t4890\nPPid:\t4883\n"
 	"TracerPid:\t0\nUid:\t1000\t1001\t1002\t1003\nGid:\t0\t0\t0\t0\nFDSize:\t256\nGroups:\t \n"
 	"NStgid:\t4887\t12\nNSpid:\t4890\t15\t3\nNSpgid:\t4883\nNSsid:\t3504\nKthread:\t0\n"
-	"VmPeak:\t    3060 kB\nThreads:\t1\nSigQ:\t0/96364\nCapInh:\t0000000000000000\nSeccomp:\t0\n"
+	"VmPeak:\t    3060 kB\nThreads:\t1\nSigQ:\t0/96364\nCapInh:\t0000000000000000\n"
+	"Seccomp:\t0\n"
 	"Cpus_allowed:\t3\nCpus_allowed_list:\t0-1,8\nMems_allowed:\t00000000,00000001\n"
 	"Mems_allowed_list:\t0\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t4\n");
 
@@ -151,7 +156,8 @@ static bool group_is(struct text t, const char *controller, const char *path)
 
 static void test_cgroup(void)
 {
-	const struct text hybrid = TEXT("9:name=systemd:/a\n4:memory:/b\n3:cpuset:/c\n2:cpu,cpuacct:/d:e,f\n0::/g\n");
+	const struct text hybrid = TEXT("9:name=systemd:/a\n4:memory:/b\n3:cpuset:/c\n"
+					"2:cpu,cpuacct:/d:e,f\n0::/g\n");
 	struct text path;
 
 	CHECK(group_is(hybrid, "cpu", "/d:e,f"));

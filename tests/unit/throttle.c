@@ -1,5 +1,5 @@
 /*
- * The exact split, on real threads: one out of quota, four that only queue, and one beside a throttled group.
+ * What a saved run says, and the exact split on real threads: one out of quota, four that only queue, and one beside a throttled group.
  * What the kernel says of itself (cpu.stat, schedstat) is the yardstick, so other load does no harm.
  */
 #include "common/kernel/throttle.h"
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -35,6 +36,40 @@ static struct spinner spinners[SPINNERS];
 static size_t spinner_count;
 static struct cgroup_layout layout;
 static char limited[256], beside[256];         /* folders of our two groups */
+
+static int parse(const char *reply, struct arena *arena, const struct throttle_row **rows, size_t *count)
+{
+	struct throttle_counts counts;
+
+	return throttle_parse(text_of(reply), arena, rows, count, &counts);
+}
+
+static void check_parsing(void)
+{
+	static const char *const bad[] = {
+		"", "\n", "counts 1 2 3 4\n", "counts 1 2 3 4 5 6\n", "counts 1 2 3 4 x\n",
+		"7 1 2 3 4\n", "7 1 2 3\ncounts 0 0 0 0 0\n", "7 1 2 3 4 5\ncounts 0 0 0 0 0\n",
+		"4294967296 1 2 3 4\ncounts 0 0 0 0 0\n", "7 -1 2 3 4\ncounts 0 0 0 0 0\n",
+		"7 99999999999999999999 2 3 4\ncounts 0 0 0 0 0\n",
+	};
+	const struct throttle_row *rows = NULL;
+	struct throttle_counts counts;
+	struct arena arena = { 0 };
+	size_t count = 99;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK(parse(bad[i], &arena, &rows, &count) == -EINVAL);
+	CHECK(!rows && count == 99);
+	CHECK_STR(fail_text(), "bpf throttle: line 1 is garbled or missing");
+	CHECK(!parse("counts 0 0 0 0 0\n", &arena, &rows, &count) && count == 0);
+	CHECK(!throttle_parse(TEXT("4294967295 5 18446744073709551615 3 0\n2 9 4 0 1\ncounts 1 2 3 4 5"),
+			      &arena, &rows, &count, &counts));
+	CHECK(count == 2 && rows[0].tid == UINT32_MAX && rows[0].start_ns == 5);
+	CHECK(rows[0].wait_ns == UINT64_MAX && rows[0].throttled_ns == 3 && rows[1].unsure_ns == 1);
+	CHECK(counts.migrated == 1 && counts.regrouped == 2 && counts.repaired == 3);
+	CHECK(counts.dropped == 4 && counts.unseen == 5);
+	arena_free(&arena);
+}
 
 static void nap(uint64_t ns)
 {
@@ -100,6 +135,7 @@ static void spin(const char *folder, int cpu)
 	if (s->pid)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpriority(PRIO_PROCESS, 0, 0);
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if ((folder && !put(folder, "cgroup.procs", "0")) ||
@@ -172,15 +208,20 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t by)
 	return (a > b ? a - b : b - a) <= by;
 }
 
-static void show(const char *what, uint64_t own_ns)
+/* Figures only when they are wanted. */
+static void show(const char *what, uint64_t own_ns, unsigned failed_before)
 {
+	if (check_failed == failed_before)
+		return;
 	printf("%s: group throttled %llu ms\n", what, (unsigned long long)(own_ns / MS));
 	for (size_t i = 0; i < spinner_count; i++) {
 		const struct spinner *s = &spinners[i];
 
 		printf("  wait %llu throttled %llu unsure %llu schedstat %llu ms\n",
-		       (unsigned long long)(s->wait_ns / MS), (unsigned long long)(s->throttled_ns / MS),
-		       (unsigned long long)(s->unsure_ns / MS), (unsigned long long)(s->run_delay_ns / MS));
+		       (unsigned long long)(s->wait_ns / MS),
+		       (unsigned long long)(s->throttled_ns / MS),
+		       (unsigned long long)(s->unsure_ns / MS),
+		       (unsigned long long)(s->run_delay_ns / MS));
 	}
 }
 
@@ -204,57 +245,68 @@ static void check_not_limited(const struct spinner *s, uint64_t interval_ns)
 static void check_threads(void)
 {
 	const uint64_t alone_ns = 1200 * MS, together_ns = 1500 * MS;
+	unsigned failed = check_failed;
 
 	spin(limited, 0);
 	nap(100 * MS);
 	uint64_t own_ns = measure(alone_ns);
 
-	show("one out of quota", own_ns);
 	check_limited(&spinners[0], own_ns, alone_ns);
+	show("one out of quota", own_ns, failed);
 
 	spin(beside, 0);
 	for (int i = 0; i < 4; i++)
 		spin(NULL, -1);
 	nap(100 * MS);
 	own_ns = measure(together_ns);
-	show("with one beside it and four that queue", own_ns);
+	failed = check_failed;
 	check_limited(&spinners[0], own_ns, together_ns);
 	for (size_t i = 1; i < spinner_count; i++)
 		check_not_limited(&spinners[i], together_ns);
+	show("with one beside it and four that queue", own_ns, failed);
 }
 
+/* Waits that went on on another CPU are measured there, too. */
 static void check_counts(void)
 {
 	const struct throttle_counts *c = throttle_counts();
 
-	printf("migrated %llu regrouped %llu repaired %llu dropped %llu unseen %llu\n",
-	       (unsigned long long)c->migrated, (unsigned long long)c->regrouped,
-	       (unsigned long long)c->repaired, (unsigned long long)c->dropped,
-	       (unsigned long long)c->unseen);
-	CHECK(c->regrouped <= c->migrated / 10 + 10);
+	if (!CHECK(c->regrouped <= c->migrated / 10 + 10))
+		printf("%llu of %llu\n", (unsigned long long)c->regrouped,
+		       (unsigned long long)c->migrated);
+}
+
+/* 0, or why nothing can be measured here. */
+static int prepare(void)
+{
+	if (geteuid())
+		return fail(EPERM, "needs root");
+	int err = src_open_live();
+
+	if (err)
+		return err;
+	if (!CHECK(src_frame_begin() == 1))
+		return fail(EIO, "no frame");
+	err = cgroup_find(src_arena(), &layout);
+	layout.cpu.mount = mem_strdup(layout.cpu.mount);
+	src_frame_end();
+	return err ? err : throttle_open();
 }
 
 int main(void)
 {
-	int err = geteuid() ? fail(EPERM, "needs root") : src_open_live();
-
-	if (!err && src_frame_begin() == 1) {
-		err = cgroup_find(src_arena(), &layout);
-		layout.cpu.mount = strdup(layout.cpu.mount ? layout.cpu.mount : "");
-		src_frame_end();
-	}
-	if (!err)
-		err = throttle_open();
-	if (err) {
-		check_skip("throttle", fail_text());
+	check_parsing();
+	if (prepare()) {
+		check_skip("threads", fail_text());
 		return check_done("throttle");
 	}
 	atexit(clean);
+	setpriority(PRIO_PROCESS, 0, -20);     /* looks must be taken when they are due */
 	if (make_groups()) {
 		check_threads();
 		check_counts();
 	} else {
-		check_skip("throttle", "no group with a CPU quota can be made here");
+		check_skip("threads", "no group with a CPU quota can be made here");
 	}
 	throttle_close();
 	src_close();

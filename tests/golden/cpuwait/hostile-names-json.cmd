@@ -1,0 +1,1 @@
+perfbox cpuwait --root @hostile-names --json

@@ -1,0 +1,3 @@
+perfbox cpuwait --root @hybrid --json
+perfbox cpuwait --root @hybrid --tsv
+perfbox cpuwait --root @hybrid --openmetrics

@@ -1,0 +1,1 @@
+perfbox cpuwait --root @schedstat-zero

@@ -1,0 +1,2 @@
+# As v2-nested-local.
+perfbox cpuwait --root @v2-nested-local --openmetrics
