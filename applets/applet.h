@@ -1,4 +1,5 @@
-/* What an applet declares. The dispatcher (applets/perfbox) owns options, loop, formats and exit status. */
+/* What an applet declares. The dispatcher (applets/perfbox) owns options, loop, formats and exit
+ * status. */
 #ifndef APPLETS_APPLET_H
 #define APPLETS_APPLET_H
 
@@ -21,14 +22,15 @@ struct mode {
 	const struct opt *opts;            /* NULL: none of its own */
 	const struct table *const *tables; /* NULL-terminated */
 	bool in_triage;
-	bool takes_interval;               /* the dispatcher reads [interval [count]] off the operands */
+	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
 	bool once;                         /* one report unless a count is given (triage) */
 	uint64_t interval_ns;              /* default; 0: 1 s */
 
-	/* Checks operands and opens what it needs. 0, or -errno with fail text (-EINVAL: status 2, else 3). */
+	/* Checks operands and opens what it needs. 0, or -errno with fail text (-EINVAL: status 2,
+	 * else 3). */
 	int (*start)(int argc, char **argv);
-	/* One frame: the first call is the baseline and prints nothing (unless src_frame()->is_only).
-	 * 0 or LOOK_ bits; -errno ends the run. */
+	/* One frame: the first call is the baseline and prints nothing (unless
+	 * src_frame()->is_only). 0 or LOOK_ bits; -errno ends the run. */
 	int (*look)(struct out *out);
 	/* Or it owns its time: returns 0 or -errno. */
 	int (*run)(struct out *out);
@@ -38,10 +40,11 @@ struct mode {
 
 struct applet {
 	const char *name, *summary;
-	const char *area;                  /* what triage calls it when it is clean: "CPU"; NULL: nothing */
+	const char *area; /* what triage calls it when it is clean: "CPU"; NULL: nothing */
 	const struct mode *const *modes;   /* NULL-terminated; the first is the default */
 	const struct finding_kind *findings; /* ends with id NULL; NULL: none */
-	const char *sees_not;              /* what it can't see without being asked, for triage's "not seen"; NULL */
+	const char *
+		sees_not; /* what it can't see without being asked, for triage's "not seen"; NULL */
 };
 
 /* All applets, in the order of applets.def; NULL-terminated. */
@@ -53,8 +56,9 @@ struct shared_options {
 	bool past;                         /* --past: list since-boot counters */
 	bool verbose;                      /* -v */
 	bool quiet;                        /* -q */
-	uint64_t interval_ns, count;       /* as asked; count NA_U64: until interrupted; start may change it */
-	unsigned keep_frames;              /* --save keeps only the latest (0: all); start may set it */
+	uint64_t interval_ns,
+		count; /* as asked; count NA_U64: until interrupted; start may change it */
+	unsigned keep_frames; /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;
 

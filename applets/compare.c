@@ -1,6 +1,6 @@
 /*
- * compare: what changed between two saved runs? The same looks over both, side by side: findings gone, new, still there; the
- * load each run had; what else was different about the host.
+ * compare: what changed between two saved runs? The same looks over both, side by side: findings
+ * gone, new, still there; the load each run had; what else was different about the host.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "common/report/redact.h"
 
 #define LOAD_ENOUGH 0.80               /* of the load before: less, and "gone" proves nothing */
-#define LOAD_MIN_PER_SECOND 10.0       /* a rate below this before is noise: it says nothing about after */
+#define LOAD_MIN_PER_SECOND \
+	10.0 /* a rate below this before is noise: it says nothing about after */
 
 struct change_row {
 	const char *change, *id, *netns, *subject, *state_before, *state_after;
@@ -24,12 +25,14 @@ struct change_row {
 };
 
 static const struct column change_columns[] = {
-	COL(struct change_row, change, "CHANGE", ROLE_TEXT, UNIT_TEXT, "gone, new, still or untested"),
+	COL(struct change_row, change, "CHANGE", ROLE_TEXT, UNIT_TEXT,
+	    "gone, new, still or untested"),
 	COL(struct change_row, id, "FINDING", ROLE_KEY, UNIT_TEXT, "its id"),
 	COL(struct change_row, netns, NULL, ROLE_KEY, UNIT_TEXT, "network namespace"),
 	COL(struct change_row, state_before, NULL, ROLE_TEXT, UNIT_TEXT, "state before"),
 	COL(struct change_row, state_after, NULL, ROLE_TEXT, UNIT_TEXT, "state after"),
-	COL(struct change_row, lost_before, "LOST-BEFORE", ROLE_GAUGE, UNIT_COUNT, "seconds of waiting it caused per second, before"),
+	COL(struct change_row, lost_before, "LOST-BEFORE", ROLE_GAUGE, UNIT_COUNT,
+	    "seconds of waiting it caused per second, before"),
 	COL(struct change_row, lost_after, "LOST-AFTER", ROLE_GAUGE, UNIT_COUNT, "the same after"),
 	COL(struct change_row, factor, "AFTER/BEFORE", ROLE_GAUGE, UNIT_COUNT, "their ratio"),
 	COL(struct change_row, subject, "SUBJECT", ROLE_KEY, UNIT_TEXT, "what it is about"),
@@ -46,7 +49,8 @@ static const struct column number_columns[] = {
 	COL(struct number_row, before, "BEFORE", ROLE_GAUGE, UNIT_COUNT, "value before"),
 	COL(struct number_row, after, "AFTER", ROLE_GAUGE, UNIT_COUNT, "value after"),
 	COL(struct number_row, factor, "AFTER/BEFORE", ROLE_GAUGE, UNIT_COUNT, "their ratio"),
-	COL(struct number_row, subject, "SUBJECT", ROLE_KEY, UNIT_TEXT, "what the finding is about"),
+	COL(struct number_row, subject, "SUBJECT", ROLE_KEY, UNIT_TEXT,
+	    "what the finding is about"),
 };
 
 struct pair_row {
@@ -55,8 +59,10 @@ struct pair_row {
 };
 
 static const struct column load_columns[] = {
-	COL(struct pair_row, name, "LOAD", ROLE_KEY, UNIT_TEXT, "packets, accepts, switches; CPU share"),
-	COL(struct pair_row, before, "BEFORE", ROLE_GAUGE, UNIT_COUNT, "per second (busy: share) before"),
+	COL(struct pair_row, name, "LOAD", ROLE_KEY, UNIT_TEXT,
+	    "packets, accepts, switches; CPU share"),
+	COL(struct pair_row, before, "BEFORE", ROLE_GAUGE, UNIT_COUNT,
+	    "per second (busy: share) before"),
 	COL(struct pair_row, after, "AFTER", ROLE_GAUGE, UNIT_COUNT, "after"),
 	COL(struct pair_row, factor, "AFTER/BEFORE", ROLE_GAUGE, UNIT_COUNT, "their ratio"),
 };
@@ -73,20 +79,30 @@ struct environment_row {
 };
 
 static const struct column environment_columns[] = {
-	COL(struct environment_row, key, "DIFFERS", ROLE_KEY, UNIT_TEXT, "a setting or fact that is not the same in both runs"),
+	COL(struct environment_row, key, "DIFFERS", ROLE_KEY, UNIT_TEXT,
+	    "a setting or fact that is not the same in both runs"),
 	COL(struct environment_row, before, "BEFORE", ROLE_TEXT, UNIT_TEXT, "value before"),
 	COL(struct environment_row, after, "AFTER", ROLE_TEXT, UNIT_TEXT, "value after"),
 };
 
-static const struct table change_table = { .name = "changes", .help = "a finding of either run", TABLE(struct change_row, change_columns) };
-static const struct table number_table = { .name = "numbers", .help = "a finding's evidence, side by side",
-	TABLE(struct number_row, number_columns) };
-static const struct table load_table = { .name = "load", .help = "how much work the host did", TABLE(struct pair_row, load_columns) };
-static const struct table workload_table = { .name = "workload", .help = "what the load generator said",
-	TABLE(struct pair_row, workload_columns) };
-static const struct table environment_table = { .name = "environment", .help = "what else was different",
-	TABLE(struct environment_row, environment_columns) };
-static const struct table *const tables[] = { &change_table, &number_table, &load_table, &workload_table, &environment_table, NULL };
+static const struct table change_table = { .name = "changes",
+					   .help = "a finding of either run",
+					   TABLE(struct change_row, change_columns) };
+static const struct table number_table = { .name = "numbers",
+					   .help = "a finding's evidence, side by side",
+					   TABLE(struct number_row, number_columns) };
+static const struct table load_table = { .name = "load",
+					 .help = "how much work the host did",
+					 TABLE(struct pair_row, load_columns) };
+static const struct table workload_table = { .name = "workload",
+					     .help = "what the load generator said",
+					     TABLE(struct pair_row, workload_columns) };
+static const struct table environment_table = { .name = "environment",
+						.help = "what else was different",
+						TABLE(struct environment_row,
+						      environment_columns) };
+static const struct table *const tables[] = { &change_table,   &number_table,      &load_table,
+					      &workload_table, &environment_table, NULL };
 
 /* One saved run, looked over. Everything lives in the arena. */
 struct run {
@@ -133,7 +149,8 @@ static void keep_findings(struct run *run, const struct parts *parts)
 		struct finding **list;
 		size_t n = out_findings(parts->items[i].out, &list);
 
-		run->is_incomplete |= parts->items[i].refused || out_is_incomplete(parts->items[i].out);
+		run->is_incomplete |=
+			parts->items[i].refused || out_is_incomplete(parts->items[i].out);
 		for (size_t k = 0; k < n; k++) {
 			struct finding *kept = find(run, list[k]);
 
@@ -145,7 +162,8 @@ static void keep_findings(struct run *run, const struct parts *parts)
 				*kept = *copy;
 				continue;
 			}
-			run->findings = mem_grow(run->findings, &run->cap, run->count + 1, sizeof(*run->findings));
+			run->findings = mem_grow(run->findings, &run->cap, run->count + 1,
+						 sizeof(*run->findings));
 			run->findings[run->count++] = copy;
 		}
 	}
@@ -157,8 +175,10 @@ static int start_parts(struct parts *parts, const struct run *run)
 	struct text manifest, name = { "", 0 }, option = { "", 0 };
 	struct arena a = { 0 };
 
-	if (src_saved_record("manifest", &manifest) < 0 || !scan_find_key(manifest, "applet", &name))
-		return fail(ENODATA, "%s: not a saved run (no manifest that names an applet)", run->dir);
+	if (src_saved_record("manifest", &manifest) < 0 ||
+	    !scan_find_key(manifest, "applet", &name))
+		return fail(ENODATA, "%s: not a saved run (no manifest that names an applet)",
+			    run->dir);
 	scan_find_key(manifest, "mode", &option);
 	const char *applet_name = arena_text(&a, name);
 	const struct applet *applet = applet_find(applet_name);
@@ -169,7 +189,8 @@ static int start_parts(struct parts *parts, const struct run *run)
 	else if (applet)
 		err = parts_start(parts, applet, arena_text(&a, option));
 	else
-		err = fail(ENODATA, "%s: saved by applet '%s', which this perfbox does not have", run->dir, applet_name);
+		err = fail(ENODATA, "%s: saved by applet '%s', which this perfbox does not have",
+			   run->dir, applet_name);
 	arena_free(&a);
 	return err;
 }
@@ -178,7 +199,8 @@ static void read_records(struct run *run)
 {
 	struct text t;
 
-	if (src_saved_record("environment", &t) >= 0 && environment_parse(&run->arena, t, &run->environment) < 0)
+	if (src_saved_record("environment", &t) >= 0 &&
+	    environment_parse(&run->arena, t, &run->environment) < 0)
 		run->is_incomplete = true;
 	if (src_saved_record("workload", &t) >= 0)
 		run->workload = arena_text(&run->arena, t);
@@ -211,7 +233,8 @@ static int look_over(struct run *run)
 	parts_stop(&parts);
 	load_rates(&first, &last, last_ns - first_ns, &run->rates);
 	if (err >= 0 && run->frames < 2)
-		err = fail(ENODATA, "%s: %u frame%s, a comparison needs two", run->dir, run->frames, run->frames == 1 ? "" : "s");
+		err = fail(ENODATA, "%s: %u frame%s, a comparison needs two", run->dir, run->frames,
+			   run->frames == 1 ? "" : "s");
 out:
 	src_close();
 	return err;
@@ -222,12 +245,15 @@ static double factor_of(double before, double after)
 	return before != 0 ? after / before : NA_F64;
 }
 
-static void show_load(struct out *out, const struct load_rates *before, const struct load_rates *after)
+static void show_load(struct out *out, const struct load_rates *before,
+		      const struct load_rates *after)
 {
 	const struct pair_row rows[] = {
-		{ "packets_in_per_second", before->packets_per_second, after->packets_per_second, 0 },
+		{ "packets_in_per_second", before->packets_per_second, after->packets_per_second,
+		  0 },
 		{ "accepts_per_second", before->accepts_per_second, after->accepts_per_second, 0 },
-		{ "switches_per_second", before->switches_per_second, after->switches_per_second, 0 },
+		{ "switches_per_second", before->switches_per_second, after->switches_per_second,
+		  0 },
 		{ "cpu_busy_ratio", before->busy_ratio, after->busy_ratio, 0 },
 	};
 
@@ -240,8 +266,9 @@ static void show_load(struct out *out, const struct load_rates *before, const st
 }
 
 /*
- * How much of the load before there was after: the least of accepts and packets, which are work; switches, which a
- * cure may well reduce, only where there was neither. NAN if nothing says that the load came back.
+ * How much of the load before there was after: the least of accepts and packets, which are work;
+ * switches, which a cure may well reduce, only where there was neither. NAN if nothing says that
+ * the load came back.
  */
 static double load_factor(const struct load_rates *before, const struct load_rates *after)
 {
@@ -255,7 +282,8 @@ static double load_factor(const struct load_rates *before, const struct load_rat
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		double factor = factor_of(pairs[i][0], pairs[i][1]);
 
-		if (!(pairs[i][0] >= LOAD_MIN_PER_SECOND) || isnan(factor) || (i == 2 && !isnan(least)))
+		if (!(pairs[i][0] >= LOAD_MIN_PER_SECOND) || isnan(factor) ||
+		    (i == 2 && !isnan(least)))
 			continue;
 		if (isnan(least) || factor < least)
 			least = factor;
@@ -287,26 +315,36 @@ static void show_numbers(struct out *out, const struct finding *before, const st
 
 	for (size_t i = 0; i < either->evidence_count; i++) {
 		const char *name = either->evidence[i].name;
-		const struct evidence *b = find_evidence(before, name), *a = find_evidence(after, name);
+		const struct evidence *b = find_evidence(before, name),
+				      *a = find_evidence(after, name);
 
 		if (either->evidence[i].type == TYPE_TEXT)
 			continue;
-		struct number_row row = { either->kind->id, either->subject, name, b ? evidence_number(b) : NA_F64,
-					  a ? evidence_number(a) : NA_F64, NA_F64 };
+		struct number_row row = { either->kind->id,
+					  either->subject,
+					  name,
+					  b ? evidence_number(b) : NA_F64,
+					  a ? evidence_number(a) : NA_F64,
+					  NA_F64 };
 
 		row.factor = factor_of(row.before, row.after);
 		out_row(out, &number_table, &row);
 	}
 }
 
-static void show_change(struct out *out, const char *change, const struct finding *before, const struct finding *after)
+static void show_change(struct out *out, const char *change, const struct finding *before,
+			const struct finding *after)
 {
 	const struct finding *either = after ? after : before;
 	struct change_row row = {
-		.change = change, .id = either->kind->id, .netns = either->netns, .subject = either->subject,
+		.change = change,
+		.id = either->kind->id,
+		.netns = either->netns,
+		.subject = either->subject,
 		.state_before = before ? finding_state_name(before->state) : NULL,
 		.state_after = after ? finding_state_name(after->state) : NULL,
-		.lost_before = before ? before->lost : NA_F64, .lost_after = after ? after->lost : NA_F64,
+		.lost_before = before ? before->lost : NA_F64,
+		.lost_after = after ? after->lost : NA_F64,
 	};
 
 	row.factor = factor_of(row.lost_before, row.lost_after);
@@ -315,7 +353,8 @@ static void show_change(struct out *out, const char *change, const struct findin
 }
 
 /* What is new or still there is a finding of this comparison too: exit status 1. */
-static void show_findings(struct out *out, const struct run *before, const struct run *after, unsigned counts[4])
+static void show_findings(struct out *out, const struct run *before, const struct run *after,
+			  unsigned counts[4])
 {
 	double factor = load_factor(&before->rates, &after->rates);
 	bool is_tested = factor >= LOAD_ENOUGH;
@@ -350,20 +389,24 @@ static const char *environment_find(const struct environment *e, const char *key
 /* The kernel's command line may name hosts, disks and addresses. */
 static const char *shown_value(struct out *out, const char *key, const char *value)
 {
-	return redact_name(out_arena(out), !strcmp(key, "kernel_command_line") ? NAME_HOST : NAME_PLAIN, value);
+	return redact_name(out_arena(out),
+			   !strcmp(key, "kernel_command_line") ? NAME_HOST : NAME_PLAIN, value);
 }
 
-static unsigned show_difference(struct out *out, const char *key, const char *before, const char *after)
+static unsigned show_difference(struct out *out, const char *key, const char *before,
+				const char *after)
 {
 	if (before && after && !strcmp(before, after))
 		return 0;
-	struct environment_row row = { key, shown_value(out, key, before), shown_value(out, key, after) };
+	struct environment_row row = { key, shown_value(out, key, before),
+				       shown_value(out, key, after) };
 
 	out_row(out, &environment_table, &row);
 	return 1;
 }
 
-static unsigned show_environment(struct out *out, const struct environment *before, const struct environment *after)
+static unsigned show_environment(struct out *out, const struct environment *before,
+				 const struct environment *after)
 {
 	unsigned differ = 0;
 
@@ -372,7 +415,8 @@ static unsigned show_environment(struct out *out, const struct environment *befo
 					  environment_find(after, before->items[i].key));
 	for (size_t i = 0; i < after->count; i++)
 		if (!environment_find(before, after->items[i].key))
-			differ += show_difference(out, after->items[i].key, NULL, after->items[i].value);
+			differ += show_difference(out, after->items[i].key, NULL,
+						  after->items[i].value);
 	return differ;
 }
 
@@ -420,7 +464,8 @@ static void show_workload(struct out *out, const char *before, const char *after
 		double value;
 
 		while (next_pair(&s, &name, &value)) {
-			struct pair_row row = { arena_text(out_arena(out), name), workload_value(before, name),
+			struct pair_row row = { arena_text(out_arena(out), name),
+						workload_value(before, name),
 						workload_value(after, name), NA_F64 };
 
 			if (side == 1 && !isnan(row.before))
@@ -452,11 +497,17 @@ static int run(struct out *out)
 	show_workload(out, before->workload, after->workload);
 	unsigned differ = show_environment(out, &before->environment, &after->environment);
 
-	out_host(out, "perfbox compare  %s (%u frames)  %s (%u frames)", before->dir, before->frames, after->dir, after->frames);
+	out_host(out, "perfbox compare  %s (%u frames)  %s (%u frames)", before->dir,
+		 before->frames, after->dir, after->frames);
 	if (differ > 1)
-		out_note(out, "%u settings or facts differ: what changed the result can't be told from these two runs", differ);
-	out_line(out, NULL, "%u new, %u still there, %u gone, %u untested; %u setting%s differ%s; exit %d", counts[0], counts[1],
-		 counts[2], counts[3], differ, differ == 1 ? "" : "s", differ == 1 ? "s" : "", out_status(out));
+		out_note(out,
+			 "%u settings or facts differ: what changed the result can't be told from "
+			 "these two runs",
+			 differ);
+	out_line(out, NULL,
+		 "%u new, %u still there, %u gone, %u untested; %u setting%s differ%s; exit %d",
+		 counts[0], counts[1], counts[2], counts[3], differ, differ == 1 ? "" : "s",
+		 differ == 1 ? "s" : "", out_status(out));
 	return 0;
 }
 
@@ -469,9 +520,14 @@ static void stop(void)
 	}
 }
 
-static const struct mode mode = { .operands = "BEFORE AFTER", .tables = tables, .start = start, .run = run, .stop = stop };
+static const struct mode mode = {
+	.operands = "BEFORE AFTER", .tables = tables, .start = start, .run = run, .stop = stop
+};
 static const struct mode *const modes[] = { &mode, NULL };
 
 const struct applet applet_compare = {
-	.name = "compare", .summary = "what changed between two saved runs: gone, new, still there, and what else differs", .modes = modes,
+	.name = "compare",
+	.summary = "what changed between two saved runs: gone, new, still there, and what else "
+		   "differs",
+	.modes = modes,
 };

@@ -31,13 +31,17 @@ int parts_start(struct parts *p, const struct applet *only, const char *option)
 	for (size_t i = 0; applets[i]; i++)
 		for (size_t m = 0; applets[i]->modes[m]; m++) {
 			const struct mode *mode = applets[i]->modes[m];
-			bool is_wanted = only ? applets[i] == only && !strcmp(mode->option ? mode->option : "", option) :
-				mode->in_triage;
+			bool is_wanted =
+				only ? applets[i] == only &&
+						!strcmp(mode->option ? mode->option : "", option)
+				     : mode->in_triage;
 
 			if (is_wanted && mode->look)
 				add(p, applets[i], mode);
 		}
-	return p->count ? 0 : fail(ENOENT, "%s %s has no looks to run", only ? only->name : "triage", option ? option : "");
+	return p->count ? 0
+			: fail(ENOENT, "%s %s has no looks to run", only ? only->name : "triage",
+			       option ? option : "");
 }
 
 void parts_look(struct parts *p)

@@ -1,4 +1,5 @@
-/* The looks of other applets, run side by side over the same frames: what triage and compare share. */
+/* The looks of other applets, run side by side over the same frames: what triage and compare share.
+ */
 #ifndef APPLETS_PARTS_H
 #define APPLETS_PARTS_H
 
@@ -11,7 +12,7 @@ struct part {
 	const struct mode *mode;
 	struct out *out;               /* keeps what the look found */
 	bool is_started;
-	const char *refused;           /* why it did not start or its last look failed; NULL: it works */
+	const char *refused; /* why it did not start or its last look failed; NULL: it works */
 };
 
 struct parts {
@@ -19,8 +20,9 @@ struct parts {
 	size_t count;
 };
 
-/* Every mode marked in_triage; or, given an applet and a mode's option ("" the default), that one alone. A part that does
- * not start stays in the list with the reason. -ENOENT: there is no such mode, or it has no looks. */
+/* Every mode marked in_triage; or, given an applet and a mode's option ("" the default), that one
+ * alone. A part that does not start stays in the list with the reason. -ENOENT: there is no such
+ * mode, or it has no looks. */
 int parts_start(struct parts *p, const struct applet *only, const char *option);
 
 /* One frame of each. A part whose look fails is not asked again. */

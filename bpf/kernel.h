@@ -1,8 +1,8 @@
 /*
- * The kernel's types, as far as our programs look into them. Offsets come from the running kernel's BTF
- * when a program is loaded (CO-RE), so only names and nesting have to be right, not order or size.
- * A field that was renamed has one accessor here that says in which version; NAME___VERSION is the
- * same type as it was then (libbpf ignores what follows the three underscores).
+ * The kernel's types, as far as our programs look into them. Offsets come from the running kernel's
+ * BTF when a program is loaded (CO-RE), so only names and nesting have to be right, not order or
+ * size. A field that was renamed has one accessor here that says in which version; NAME___VERSION
+ * is the same type as it was then (libbpf ignores what follows the three underscores).
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -19,15 +19,17 @@
 
 /* kernel/sched/sched.h */
 struct rq {
-	__u64 clock;                   /* ns, sched_clock of this CPU; moves only while its lock is held */
+	__u64 clock; /* ns, sched_clock of this CPU; moves only while its lock is held */
 	__u64 clock_task;              /* the same without time in interrupts and time stolen */
-	__u64 clock_pelt;              /* the same, slowed down with the CPU's frequency and capacity */
+	__u64 clock_pelt; /* the same, slowed down with the CPU's frequency and capacity */
 	unsigned long lost_idle_time;
 };
 
 struct cfs_rq {
-	struct rq *rq;                 /* CONFIG_FAIR_GROUP_SCHED */
-	int throttle_count;            /* CONFIG_CFS_BANDWIDTH: how many of it and its ancestors are out of quota */
+	struct rq *rq;                 /* CONFIG_FAIR_GROUP_SCHED, as tg */
+	struct task_group *tg;
+	int throttle_count; /* CONFIG_CFS_BANDWIDTH: how many of it and its ancestors are out of
+			       quota */
 	__u64 throttled_clock_self;
 	__u64 throttled_clock_self_time;
 };
@@ -43,12 +45,14 @@ struct cfs_rq___5_18 {
 };
 
 struct task_group {
-	struct cfs_rq **cfs_rq;        /* by CPU */
+	struct cfs_rq **cfs_rq;        /* by CPU; per-CPU memory itself, struct cfs_rq *, since 7.2 at the latest */
 };
+
+extern const struct rq runqueues __ksym __weak;        /* per CPU */
 
 /* include/linux/sched.h */
 struct sched_entity {
-	struct cfs_rq *cfs_rq;         /* CONFIG_FAIR_GROUP_SCHED: where it is, or would be, queued */
+	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED: where it is, or would be, queued */
 };
 
 struct sched_entity___6_12 {
@@ -56,8 +60,8 @@ struct sched_entity___6_12 {
 };
 
 struct sched_info {
-	unsigned long long last_arrival;       /* CONFIG_SCHED_INFO: rq clock when it last got a CPU */
-	unsigned long long last_queued;        /* since when it has been waiting for one; 0: it isn't */
+	unsigned long long last_arrival; /* CONFIG_SCHED_INFO: rq clock when it last got a CPU */
+	unsigned long long last_queued; /* since when it has been waiting for one; 0: it isn't */
 };
 
 /* include/linux/pid.h */
@@ -73,13 +77,13 @@ struct pid {
 struct task_struct {
 	int pid;
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
-	int on_rq;
-	int on_cpu;                    /* CONFIG_SMP */
+	unsigned int on_rq;            /* int once, a byte in 7.2: only unsigned ones may change their size */
+	unsigned int on_cpu;           /* CONFIG_SMP */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;   /* CONFIG_CGROUP_SCHED */
 	struct pid *thread_pid;
-	__u64 start_boottime;          /* real_start_time before 5.5, where none of our programs loads */
+	__u64 start_boottime; /* real_start_time before 5.5, where none of our programs loads */
 };
 
 struct task_struct___6_12 {
@@ -101,8 +105,9 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 /*
- * On a run queue, running or waiting. 6.12 leaves a task that goes to sleep queued for a while and marks it
- * sched_delayed. Read with the lock of its run queue held: then, unlike the state, nothing races.
+ * On a run queue, running or waiting. 6.12 leaves a task that goes to sleep queued for a while and
+ * marks it sched_delayed. Read with the lock of its run queue held: then, unlike the state, nothing
+ * races.
  */
 static __always_inline bool task_is_runnable(const struct task_struct *task)
 {
@@ -116,14 +121,14 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 #define KERNEL_GET(by_copy, p, field) ((by_copy) ? BPF_CORE_READ(p, field) : (p)->field)
 
 /*
- * For how long this run queue of one group on one CPU has been out of quota, its own or an ancestor's,
- * up to `now` on its CPU's rq clock. Only differences mean anything, and only for a thread that was
- * waiting in it all the time between.
- *   6.6 and later: throttled_clock_self_time, on the rq clock. It starts when the first thread has to
- *     wait for quota (6.18: is put aside on its way to user space), not when quota runs out.
- *   5.19 to 6.5: throttled_clock_pelt_time, whose clock runs slow when the CPU does.
- *   to 5.18: throttled_clock_task_time, whose clock leaves out interrupts and stolen time.
- * by_copy: cfs_rq is only an address, not a pointer the verifier vouches for.
+ * For how long this run queue of one group on one CPU has been out of quota, its own or an
+ * ancestor's, up to `now` on its CPU's rq clock. Only differences mean anything, and only for a
+ * thread that was waiting in it all the time between. 6.6 and later: throttled_clock_self_time, on
+ * the rq clock. It starts when the first thread has to wait for quota (6.18: is put aside on its
+ * way to user space), not when quota runs out. 5.19 to 6.5: throttled_clock_pelt_time, whose clock
+ * runs slow when the CPU does. to 5.18: throttled_clock_task_time, whose clock leaves out
+ * interrupts and stolen time. by_copy: cfs_rq is only an address, not a pointer the verifier
+ * vouches for.
  */
 static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 now, bool by_copy)
 {
@@ -138,10 +143,12 @@ static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 no
 	}
 	struct rq *rq = KERNEL_GET(by_copy, cfs_rq, rq);
 
-	/* from the rq clock to the slower one: right for now == rq->clock, near enough soon after it */
+	/* from the rq clock to the slower one: right for now == rq->clock, near enough soon after
+	 * it */
 	now -= KERNEL_GET(by_copy, rq, clock);
 	if (bpf_core_field_exists(earlier->throttled_clock_pelt_time)) {
-		now += KERNEL_GET(by_copy, rq, clock_pelt) - KERNEL_GET(by_copy, rq, lost_idle_time);
+		now += KERNEL_GET(by_copy, rq, clock_pelt) -
+		       KERNEL_GET(by_copy, rq, lost_idle_time);
 		total = KERNEL_GET(by_copy, earlier, throttled_clock_pelt_time);
 		since = KERNEL_GET(by_copy, earlier, throttled_clock_pelt);
 	} else {
@@ -158,6 +165,35 @@ static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 no
 static __always_inline bool task_is_fair(const struct task_struct *task)
 {
 	return task->prio >= 100;
+}
+
+static __always_inline bool cfs_rq_is_of(struct cfs_rq *cfs_rq, struct task_group *group,
+					 const struct rq *rq)
+{
+	return cfs_rq && BPF_CORE_READ(cfs_rq, tg) == group && BPF_CORE_READ(cfs_rq, rq) == rq;
+}
+
+/*
+ * The run queue that task's group has on another CPU, as an address, or NULL. CO-RE can't tell which of the
+ * two layouts of struct task_group this is, but what is found says whose it is.
+ */
+static __always_inline struct cfs_rq *cfs_rq_on(struct task_struct *task, int cpu)
+{
+	struct task_group *group = task->sched_task_group;
+	struct cfs_rq *here = task->se.cfs_rq, *there = NULL;
+
+	if (!&runqueues)
+		return NULL;
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	if (!rq)
+		return NULL;
+	bpf_core_read(&there, sizeof(there), group->cfs_rq + cpu);
+	if (cfs_rq_is_of(there, group, rq))
+		return there;
+	/* per-CPU things lie as far apart as the CPUs' run queues do */
+	there = (void *)((__u64)here + ((__u64)rq - (__u64)here->rq));
+	return cfs_rq_is_of(there, group, rq) ? there : NULL;
 }
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU quota.
+ * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU
+ * quota.
  *
- * A wait begins when a thread becomes runnable without running (preempted, yielded, put aside for lack of
- * quota, woken) and ends when it is switched in. At both ends we read the throttled clock of the run
- * queue of its group on its CPU (cfs_rq_throttled_ns); what that clock moved is the throttled part of
- * the wait. A thread asleep while its group is out of quota loses nothing, and nothing is counted.
+ * A wait begins when a thread becomes runnable without running (preempted, yielded, put aside for
+ * lack of quota, woken) and ends when it is switched in. At both ends we read the throttled clock
+ * of the run queue of its group on its CPU (cfs_rq_throttled_ns); what that clock moved is the
+ * throttled part of the wait. A thread asleep while its group is out of quota loses nothing, and
+ * nothing is counted.
  *
  * All times are on the run queue's clock, which the scheduler brings up to date before each of our
  * events: it costs no call, and waits agree with /proc/TID/schedstat to the nanosecond.
@@ -14,18 +16,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A thread's book. Written by one CPU at a time: the lock of the thread's run queue is held at each event. */
+/* A thread's book. Written by one CPU at a time: the lock of the thread's run queue is held at each
+ * event. */
 struct book {
 	__u64 version;         /* odd while it is being written */
 	__u64 wait_ns, throttled_ns, unsure_ns;        /* waits that are over */
-	__u64 since_ns;        /* rq clock at which the wait, or its part on this CPU, began; 0: not waiting */
+	__u64 since_ns; /* rq clock at which the wait, or its part on this CPU, began; 0: not
+			   waiting */
 	__u64 clock_ns;        /* the throttled clock then; it stays when the wait is over */
 	__u64 cfs_rq;          /* whose clock: an address, only ever compared */
 };
 
 /*
- * Books are opened when a thread is made and for those there are at the start, both times where memory
- * may be allocated; the events themselves only look them up. The kernel frees them with the thread.
+ * Books are opened when a thread is made and for those there are at the start, both times where
+ * memory may be allocated; the events themselves only look them up. The kernel frees them with the
+ * thread.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -40,7 +45,7 @@ __u32 missing;                 /* THROTTLE_NO_* */
 __u32 reader;                  /* its global tid */
 __u32 level;                   /* depth of its pid namespace */
 bool is_started;               /* every thread ought to have a book now */
-__u64 ahead_ns;                /* rq clock - CLOCK_MONOTONIC, taken whenever the reader is switched in */
+__u64 ahead_ns; /* rq clock - CLOCK_MONOTONIC, taken whenever the reader is switched in */
 
 /* Under lockdown=confidentiality no memory may be copied: then waits that migrate are unsure. */
 const volatile bool may_copy = true;
@@ -72,10 +77,12 @@ static __always_inline __u64 at_least_zero(__u64 a, __u64 b)
 /* rq clock when the thread last got a CPU; 0 if the kernel does not keep it. */
 static __always_inline __u64 last_arrival(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info.last_arrival) ? task->sched_info.last_arrival : 0;
+	return bpf_core_field_exists(task->sched_info.last_arrival) ? task->sched_info.last_arrival
+								    : 0;
 }
 
-/* What a wait that ends at `end` adds; `now` is when its clock is read, later than its end if that was missed. */
+/* What a wait that ends at `end` adds; `now` is when its clock is read, later than its end if that
+ * was missed. */
 struct piece {
 	__u64 wait_ns, throttled_ns, unsure_ns;
 };
@@ -115,7 +122,8 @@ static __always_inline void write_end(struct book *book)
 }
 
 /* Close the wait that began at since_ns. */
-static __always_inline void settle(struct book *book, struct task_struct *task, __u64 end, __u64 now)
+static __always_inline void settle(struct book *book, struct task_struct *task, __u64 end,
+				   __u64 now)
 {
 	struct piece piece;
 
@@ -151,7 +159,8 @@ static __always_inline void begin_wait(struct task_struct *task, bool has_just_r
 	__u64 now = cfs_rq->rq->clock;
 
 	if (book->since_ns && !has_just_run && last_arrival(task) < book->since_ns)
-		return;        /* preempted on its way to sleep and woken before it slept: it waits already */
+		return; /* preempted on its way to sleep and woken before it slept: it waits already
+			 */
 	write_begin(book);
 	if (book->since_ns) {
 		COUNT(repaired);       /* it got a CPU in between and nobody told us */
@@ -163,8 +172,10 @@ static __always_inline void begin_wait(struct task_struct *task, bool has_just_r
 	write_end(book);
 }
 
-/* Its beginning was missed: the scheduler knows when it was, but what the clock said then we only bound. */
-static __always_inline void settle_unannounced(struct book *book, struct task_struct *task, __u64 now)
+/* Its beginning was missed: the scheduler knows when it was, but what the clock said then we only
+ * bound. */
+static __always_inline void settle_unannounced(struct book *book, struct task_struct *task,
+					       __u64 now)
 {
 	struct cfs_rq *cfs_rq = task->se.cfs_rq;
 	__u64 queued = 0;
@@ -201,7 +212,8 @@ static __always_inline void end_wait(struct task_struct *task)
 	write_end(book);
 }
 
-/* Who goes and who comes; the fourth argument, the state, is not there before 5.18, and on_rq says more. */
+/* Who goes and who comes; the fourth argument, the state, is not there before 5.18, and on_rq says
+ * more. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -237,9 +249,9 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 }
 
 /*
- * A thread changes its CPU, and with it the run queue whose clock counts; here it still has the old one,
- * whose lock is held if it was waiting. The new one's clock may be read without its lock: the time base is
- * the same, so `now` of the old one will do.
+ * A thread changes its CPU, and with it the run queue whose clock counts; here it still has the old
+ * one, whose lock is held if it was waiting. The new one's clock may be read without its lock: the
+ * time base is the same, so `now` of the old one will do.
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
@@ -250,7 +262,6 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 
 	if (!book || !book->since_ns)
 		return 0;
-	struct cfs_rq **all = task->sched_task_group->cfs_rq;
 	struct cfs_rq *cfs_rq = NULL;
 	__u64 now = task->se.cfs_rq->rq->clock;
 
@@ -262,7 +273,7 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 		COUNT(migrated);
 		settle(book, task, now, now);
 		if (may_copy)
-			bpf_core_read(&cfs_rq, sizeof(cfs_rq), all + cpu);
+			cfs_rq = cfs_rq_on(task, cpu);
 		if (cfs_rq)
 			book->clock_ns = cfs_rq_throttled_ns(cfs_rq, now, true);
 		book->since_ns = now;
@@ -272,7 +283,8 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 	return 0;
 }
 
-/* All kinds of threads pass here before they run, io_uring's too, which sched_process_fork doesn't see. */
+/* All kinds of threads pass here before they run, io_uring's too, which sched_process_fork doesn't
+ * see. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new, struct task_struct *task)
 {
@@ -290,7 +302,8 @@ static __always_inline bool is_waiting(struct task_struct *task)
 
 static __always_inline __u64 clock_now(struct task_struct *task)
 {
-	/* the CPU's own rq clock stands still while it idles, as it does when all it had is throttled */
+	/* the CPU's own rq clock stands still while it idles, as it does when all it had is
+	 * throttled */
 	return ahead_ns ? bpf_ktime_get_ns() + ahead_ns : task->se.cfs_rq->rq->clock;
 }
 
@@ -314,11 +327,13 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 	struct pid *pid;
 
 	if (level && may_copy) {
-		/* numbers[] was an array of one until 6.5, then of unknown size: count from its start */
+		/* numbers[] was an array of one until 6.5, then of unknown size: count from its
+		 * start */
 		bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
 		const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);
 
-		bpf_probe_read_kernel(&nr, sizeof(nr), numbers + level * bpf_core_type_size(struct upid));
+		bpf_probe_read_kernel(&nr, sizeof(nr),
+				      numbers + level * bpf_core_type_size(struct upid));
 	}
 	return (__u32)nr;
 }

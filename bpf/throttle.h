@@ -8,19 +8,22 @@
 struct throttle_row {
 	__u32 tid;             /* in the reader's pid namespace */
 	__u32 reserved;
-	__u64 start_ns;        /* since boot: tells a reused tid, and what field 22 of /proc/TID/stat is made from */
-	__u64 wait_ns;         /* runnable but not running; a wait that goes on now included up to now */
-	__u64 throttled_ns;    /* of that, certainly while its cgroup or an ancestor was out of quota */
-	__u64 unsure_ns;       /* of that, possibly: throttling lies between throttled_ns and both together */
+	__u64 start_ns; /* since boot: tells a reused tid, and what field 22 of /proc/TID/stat is
+			   made from */
+	__u64 wait_ns; /* runnable but not running; a wait that goes on now included up to now */
+	__u64 throttled_ns; /* of that, certainly while its cgroup or an ancestor was out of quota
+			     */
+	__u64 unsure_ns; /* of that, possibly: throttling lies between throttled_ns and both
+			    together */
 };
 
 /* How often something had to be repaired or given up. */
 struct throttle_counts {
 	__u64 migrated;        /* waits that went on on another CPU; counted on both */
 	__u64 regrouped;       /* waits during which the thread changed its cgroup: unsure */
-	__u64 repaired;        /* events that never came; the scheduler's own stamps stood in for them */
+	__u64 repaired; /* events that never came; the scheduler's own stamps stood in for them */
 	__u64 dropped;         /* waits given up: no stamp could stand in */
-	__u64 unseen;          /* events of threads we could not remember: no memory when they were made */
+	__u64 unseen; /* events of threads we could not remember: no memory when they were made */
 };
 
 /* What a run of the iterator is for. */

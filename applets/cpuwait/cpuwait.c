@@ -20,14 +20,22 @@ static const char *by;
 static bool is_exact;
 
 static const struct opt options[] = {
-	{ 'p', "pid", "PID", "only these processes, all threads (comma list)", OPT_NUMBERS, &cpuwait.selection.pids, false, NULL },
-	{ 0, "tid", "TID", "only these threads", OPT_NUMBERS, &cpuwait.selection.tids, false, NULL },
-	{ 'G', "cgroup", "PATH", "only threads in this control group and below", OPT_TEXT, &cpuwait.selection.cgroup, false, NULL },
-	{ 'C', "comm", "RE", "only threads whose name matches (extended regular expression)", OPT_TEXT, &cpuwait.selection.comm, false, NULL },
-	{ 0, "by", "KEY", "one row per thread or per process, all its threads summed (thread)", OPT_TEXT, &by, false, "thread|process" },
-	{ 0, "exact", NULL, "measure throttling per thread with BPF instead of bounding it", OPT_FLAG, &is_exact, false, NULL },
-	{ 'a', "all", NULL, "idle threads too", OPT_FLAG, &cpuwait.selection.has_idle, false, NULL },
-	{ 't', NULL, NULL, "threads: the default, accepted out of habit", OPT_NOTHING, NULL, false, NULL },
+	{ 'p', "pid", "PID", "only these processes, all threads (comma list)", OPT_NUMBERS,
+	  &cpuwait.selection.pids, false, NULL },
+	{ 0, "tid", "TID", "only these threads", OPT_NUMBERS, &cpuwait.selection.tids, false,
+	  NULL },
+	{ 'G', "cgroup", "PATH", "only threads in this control group and below", OPT_TEXT,
+	  &cpuwait.selection.cgroup, false, NULL },
+	{ 'C', "comm", "RE", "only threads whose name matches (extended regular expression)",
+	  OPT_TEXT, &cpuwait.selection.comm, false, NULL },
+	{ 0, "by", "KEY", "one row per thread or per process, all its threads summed (thread)",
+	  OPT_TEXT, &by, false, "thread|process" },
+	{ 0, "exact", NULL, "measure throttling per thread with BPF instead of bounding it",
+	  OPT_FLAG, &is_exact, false, NULL },
+	{ 'a', "all", NULL, "idle threads too", OPT_FLAG, &cpuwait.selection.has_idle, false,
+	  NULL },
+	{ 't', NULL, NULL, "threads: the default, accepted out of habit", OPT_NOTHING, NULL, false,
+	  NULL },
 	{ 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL },
 };
 
@@ -46,7 +54,9 @@ static int start(int argc, char **argv)
 	looks_done = 0;
 	if (argc > 1)
 		return fail(EINVAL, "unexpected word '%s'", argv[1]);
-	if (cpuwait.selection.comm && regcomp(&cpuwait.selection.comm_pattern, cpuwait.selection.comm, REG_EXTENDED | REG_NOSUB) != 0) {
+	if (cpuwait.selection.comm &&
+	    regcomp(&cpuwait.selection.comm_pattern, cpuwait.selection.comm,
+		    REG_EXTENDED | REG_NOSUB) != 0) {
 		const char *pattern = cpuwait.selection.comm;
 
 		cpuwait.selection.comm = NULL;
@@ -66,7 +76,8 @@ static void measure_cpus(struct host *h, const struct look *now, const struct lo
 	for (unsigned cpu = 0; cpu < count; cpu++) {
 		struct cpu_shares s = { .busy = NA_F64, .idle = NA_F64, .iowait = NA_F64 };
 
-		if (cpu < before->cpus.cpu_count && now->cpus.cpus[cpu].is_online && before->cpus.cpus[cpu].is_online)
+		if (cpu < before->cpus.cpu_count && now->cpus.cpus[cpu].is_online &&
+		    before->cpus.cpus[cpu].is_online)
 			cpustat_shares(&before->cpus.cpus[cpu], &now->cpus.cpus[cpu], &s);
 		h->cpu_busy[cpu] = s.busy;
 		h->cpu_idle[cpu] = s.idle + s.iowait;
@@ -105,10 +116,12 @@ static void measure_usable(struct host *h, const struct look *now)
 		scan_cpu_list(isolated, CPU_MAX, mark_isolated, h);
 	if (src_affinity(0, &list) >= 0)
 		scan_cpu_list(text_of(list), CPU_MAX, add_usable, h);
-	h->usable_idle = h->allowed ? h->usable_idle / h->allowed : h->shares.idle + h->shares.iowait;
+	h->usable_idle =
+		h->allowed ? h->usable_idle / h->allowed : h->shares.idle + h->shares.iowait;
 	if (h->allowed)
 		h->usable_cpus = h->allowed;
-	const struct group *own = cpuwait.layout.cpu.own ? groups_find(&now->groups, cpuwait.layout.cpu.own) : NULL;
+	const struct group *own =
+		cpuwait.layout.cpu.own ? groups_find(&now->groups, cpuwait.layout.cpu.own) : NULL;
 
 	if (own)
 		h->quota_cpus = own->effective_cpus;
@@ -144,7 +157,8 @@ static void measure_blocked(struct host *h, const struct look *now)
 		if (t->state != 'D')
 			continue;
 		h->blocked++;
-		if (src_readf(&wchan, "proc/%u/task/%u/wchan", t->tgid, t->tid) < 0 || !wchan.len || text_is(wchan, "0"))
+		if (src_readf(&wchan, "proc/%u/task/%u/wchan", t->tgid, t->tid) < 0 || !wchan.len ||
+		    text_is(wchan, "0"))
 			continue;
 		const char *name = arena_text(src_arena(), wchan);
 
@@ -158,8 +172,8 @@ static void measure_blocked(struct host *h, const struct look *now)
 	}
 	qsort(places, count, sizeof(places[0]), by_count);
 	for (size_t k = 0; k < count && k < BLOCKED_PLACES_SHOWN; k++)
-		h->blocked_where = arena_printf(src_arena(), "%s%s%u %s", k ? h->blocked_where : "", k ? ", " : "",
-						places[k].count, places[k].name);
+		h->blocked_where = arena_printf(src_arena(), "%s%s%u %s", k ? h->blocked_where : "",
+						k ? ", " : "", places[k].count, places[k].name);
 }
 
 static void measure_host(struct host *h, const struct look *now, const struct look *before)
@@ -171,22 +185,30 @@ static void measure_host(struct host *h, const struct look *now, const struct lo
 	measure_cpus(h, now, before);
 	measure_usable(h, now);
 	measure_blocked(h, now);
-	h->pressure_ratio = ratio_of(delta_u64(now->pressure.some_ns, before->pressure.some_ns), h->interval_ns);
-	h->switches_per_second = rate_of(delta_u64(now->cpus.context_switches, before->cpus.context_switches), h->interval_ns);
+	h->pressure_ratio = ratio_of(delta_u64(now->pressure.some_ns, before->pressure.some_ns),
+				     h->interval_ns);
+	h->switches_per_second =
+		rate_of(delta_u64(now->cpus.context_switches, before->cpus.context_switches),
+			h->interval_ns);
 	h->running = now->cpus.running;
 }
 
-/* The group -G means: a path as in /proc/PID/cgroup, or the folder itself as a shell completes it. */
+/* The group -G means: a path as in /proc/PID/cgroup, or the folder itself as a shell completes it.
+ */
 static const struct group *asked_group(const struct groups *groups)
 {
 	struct arena *a = src_arena();
 	char *path = arena_strdup(a, cpuwait.selection.cgroup);
-	size_t len = strlen(path), mount = cpuwait.layout.cpu.mount ? strlen(cpuwait.layout.cpu.mount) : 0;
+	size_t len = strlen(path),
+	       mount = cpuwait.layout.cpu.mount ? strlen(cpuwait.layout.cpu.mount) : 0;
 
 	while (len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
-	if (mount && path[0] == '/' && !strncmp(path + 1, cpuwait.layout.cpu.mount, mount) && strchr("/", path[mount + 1]))
-		return groups_find(groups, cgroup_path(a, &cpuwait.layout.cpu, path + mount + 1 + (path[mount + 1] == '/')));
+	if (mount && path[0] == '/' && !strncmp(path + 1, cpuwait.layout.cpu.mount, mount) &&
+	    strchr("/", path[mount + 1]))
+		return groups_find(groups,
+				   cgroup_path(a, &cpuwait.layout.cpu,
+					       path + mount + 1 + (path[mount + 1] == '/')));
 	return groups_find(groups, path[0] == '/' ? path : arena_printf(a, "/%s", path));
 }
 
@@ -201,10 +223,11 @@ static void collect_group_tids(struct threads *threads, const struct groups *gro
 	cpuwait.selected_group = asked ? asked - groups->items : -1;
 	for (size_t i = 0; asked && i < groups->count; i++) {
 		if (!group_is_within(groups, i, (size_t)(asked - groups->items)) ||
-		    cgroup_read_threads(&cpuwait.layout.cpu, groups->items[i].folder, &tids, &count) < 0)
+		    cgroup_read_threads(&cpuwait.layout.cpu, groups->items[i].folder, &tids,
+					&count) < 0)
 			continue;
-		threads->group_tids = mem_grow(threads->group_tids, &threads->group_tid_cap, threads->group_tid_count + count,
-					       sizeof(*tids));
+		threads->group_tids = mem_grow(threads->group_tids, &threads->group_tid_cap,
+					       threads->group_tid_count + count, sizeof(*tids));
 		for (size_t k = 0; k < count; k++)
 			if (tids[k])
 				threads->group_tids[threads->group_tid_count++] = tids[k];
@@ -219,17 +242,24 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 	if (t->garbled)
 		out_missing(out, "%s", t->garbled_text);
 	if (t->unreadable)
-		out_note(out, "some threads can't be read (hidepid, or another user's): they are left out");
+		out_note(out, "some threads can't be read (hidepid, or another user's): they are "
+			      "left out");
 	if (!t->has_schedstat && t->count)
-		out_missing(out, "/proc/PID/schedstat %s: run-queue wait is unknown, switches and pressure are what is left",
-			    t->lacks_schedstat ? "does not exist (kernel without CONFIG_SCHED_INFO)" :
-			    "is all zero (kernel.task_delayacct or CONFIG_SCHEDSTATS is off)");
+		out_missing(out,
+			    "/proc/PID/schedstat %s: run-queue wait is unknown, switches and "
+			    "pressure are what is left",
+			    t->lacks_schedstat ? "does not exist (kernel without CONFIG_SCHED_INFO)"
+					       : "is all zero (kernel.task_delayacct or "
+						 "CONFIG_SCHEDSTATS is off)");
 	if (psi_error)
 		out_note(out, "%s", fail_text());
 	if (!cpuwait.layout.cpu.version)
-		out_note(out, "no cpu controller is mounted here: quotas and throttling are unknown");
-	else if (cpuwait.layout.has_namespace && now->groups.count && now->groups.items[0].cpu.local_throttled_ns == NA_U64)
-		out_note(out, "control groups above this namespace can't be seen: throttling by their quotas counts as queue wait");
+		out_note(out,
+			 "no cpu controller is mounted here: quotas and throttling are unknown");
+	else if (cpuwait.layout.has_namespace && now->groups.count &&
+		 now->groups.items[0].cpu.local_throttled_ns == NA_U64)
+		out_note(out, "control groups above this namespace can't be seen: throttling by "
+			      "their quotas counts as queue wait");
 }
 
 /* Whom -p and --tid ask for must be there at the start; that one goes away later is no error. */
@@ -299,9 +329,11 @@ static int look(struct out *out)
 			show_threads(out);
 		show_groups(out);
 		if (!src_frame()->is_only)
-			findings_report(out, now, &cpuwait.host, &cpuwait.layout, &cpuwait.selection);
+			findings_report(out, now, &cpuwait.host, &cpuwait.layout,
+					&cpuwait.selection);
 	}
-	bool is_over = !now->threads.count && (cpuwait.selection.pids.count || cpuwait.selection.tids.count);
+	bool is_over = !now->threads.count &&
+		       (cpuwait.selection.pids.count || cpuwait.selection.tids.count);
 
 	return is_over;
 }
@@ -321,12 +353,21 @@ static void stop(void)
 }
 
 static const struct mode mode = {
-	.operands = "[interval [count]]", .opts = options, .tables = cpuwait_tables, .in_triage = true, .takes_interval = true,
-	.start = start, .look = look, .stop = stop,
+	.operands = "[interval [count]]",
+	.opts = options,
+	.tables = cpuwait_tables,
+	.in_triage = true,
+	.takes_interval = true,
+	.start = start,
+	.look = look,
+	.stop = stop,
 };
 static const struct mode *const modes[] = { &mode, NULL };
 
 const struct applet applet_cpuwait = {
-	.name = "cpuwait", .summary = "who waits for a CPU, and is it quota throttling or a busy run queue", .area = "CPU",
-	.modes = modes, .findings = cpuwait_findings,
+	.name = "cpuwait",
+	.summary = "who waits for a CPU, and is it quota throttling or a busy run queue",
+	.area = "CPU",
+	.modes = modes,
+	.findings = cpuwait_findings,
 };

@@ -32,15 +32,15 @@ struct thread {
 	uint8_t comm_len;
 	char state;
 	bool is_kernel, is_realtime;
-	bool is_selected;              /* false: read only because it shares a quota with one that is */
+	bool is_selected; /* false: read only because it shares a quota with one that is */
 	int8_t nice;
 	uint32_t cpu;                  /* last ran on */
 	bool has_moved_cpu;            /* since the look before */
 	uint64_t run_ns, raw_wait_ns, runs;            /* schedstat; NA_U64 without it */
 	uint64_t utime_ticks, stime_ticks;
-	uint64_t voluntary, involuntary;               /* NA_U64 unless status was read at this look */
+	uint64_t voluntary, involuntary; /* NA_U64 unless status was read at this look */
 	uint64_t voluntary_before, involuntary_before;
-	uint64_t credited_ns;          /* wait reported already that schedstat will count when it ends */
+	uint64_t credited_ns; /* wait reported already that schedstat will count when it ends */
 
 	bool is_new;                   /* no look before: nothing below is known */
 	double user_ns, system_ns;     /* NAN unknown */
@@ -76,15 +76,18 @@ struct group {
 	bool is_new, is_gone;
 	double quota_cpus, effective_cpus;             /* NAN: none */
 	long limited_by;               /* the group whose quota is the effective one; -1 none */
-	uint64_t periods, throttled_periods, throttled_ns, local_throttled_ns, used_ns, pressure_ns; /* moved; NA_U64 unknown */
+	uint64_t periods, throttled_periods, throttled_ns, local_throttled_ns, used_ns,
+		pressure_ns; /* moved; NA_U64 unknown */
 	bool is_listed;                /* a row: has a quota or was throttled once */
 	const uint64_t *percpu_ns;     /* ran by CPU so far; v1 groups that are listed */
 	unsigned percpu_count;
 	bool is_under_throttled;
-	/* filled by split_threads for groups that were throttled in the interval, its children included */
+	/* filled by split_threads for groups that were throttled in the interval, its children
+	 * included */
 	size_t members, runnable;
-	uint64_t members_waited_ns;    /* sum of raw waits, the whole interval for a member not known */
-	uint64_t members_ran_ns;       /* stands in for used_ns where no cpuacct group has this path */
+	uint64_t
+		members_waited_ns; /* sum of raw waits, the whole interval for a member not known */
+	uint64_t members_ran_ns; /* stands in for used_ns where no cpuacct group has this path */
 	struct thread *worst[3];       /* most wait first; NULL: none */
 };
 
@@ -140,24 +143,30 @@ void show_groups(struct out *out);
 
 /* threads.c */
 int threads_collect(struct threads *now, const struct selection *selection);
-void threads_add(struct threads *now, uint32_t tid);   /* one more, not selected; no error if it is gone */
+void threads_add(struct threads *now,
+		 uint32_t tid); /* one more, not selected; no error if it is gone */
 void threads_move(struct look *now, const struct look *before, uint64_t interval_ns);
 struct thread *threads_find(const struct threads *t, uint32_t tid);
-void threads_read_switches(struct thread *t);          /* voluntary, involuntary, if not read at this look yet */
+void threads_read_switches(
+	struct thread *t); /* voluntary, involuntary, if not read at this look yet */
 void threads_free(struct threads *t);
-bool thread_split_is_known(const struct thread *t, uint64_t interval_ns);   /* bounds at most 10 % of it apart */
+bool thread_split_is_known(const struct thread *t,
+			   uint64_t interval_ns); /* bounds at most 10 % of it apart */
 
 /* groups.c */
-int groups_read(struct groups *now, const struct groups *before, const struct cgroup_layout *layout);
+int groups_read(struct groups *now, const struct groups *before,
+		const struct cgroup_layout *layout);
 struct group *groups_find(const struct groups *g, const char *path);
-bool group_was_throttled(const struct group *group);   /* in the interval, by itself or (where known) an ancestor */
+bool group_was_throttled(
+	const struct group *group); /* in the interval, by itself or (where known) an ancestor */
 bool group_is_within(const struct groups *g, size_t inner, size_t outer);
 void groups_free(struct groups *g);
 
 /* split.c: which part of each thread's wait was throttling. */
-void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout, uint64_t interval_ns);
+void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout,
+		   uint64_t interval_ns);
 void split_add_members(struct look *now, const struct cgroup_layout *layout);
-int split_exact_read(struct look *now);                /* --exact, at every look; throttle_open first */
+int split_exact_read(struct look *now); /* --exact, at every look; throttle_open first */
 void split_exact(struct look *now, const struct look *before);
 
 /* findings.c */

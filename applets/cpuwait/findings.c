@@ -22,20 +22,25 @@
 #define NAMED_MAX 3                    /* worst threads in a finding's text */
 
 const struct finding_kind cpuwait_findings[] = {
-	{ "cpuwait.throttled", "now", "a control group ran out of quota in >= 5 periods, lost >= 10 % of the interval, and "
+	{ "cpuwait.throttled", "now",
+	  "a control group ran out of quota in >= 5 periods, lost >= 10 % of the interval, and "
 	  "either >= 50 % of its periods or >= 10 % of the interval for one of its threads" },
-	{ "cpuwait.cpu-saturated", "now", "the usable CPUs were < 5 % idle and threads of nice <= 0 queued, not "
+	{ "cpuwait.cpu-saturated", "now",
+	  "the usable CPUs were < 5 % idle and threads of nice <= 0 queued, not "
 	  "throttled, >= 1 per CPU" },
-	{ "cpuwait.pinned", "now", "a thread queued >= 30 % of the interval while all CPUs it may use were >= 95 % busy and "
+	{ "cpuwait.pinned", "now",
+	  "a thread queued >= 30 % of the interval while all CPUs it may use were >= 95 % busy and "
 	  "another was >= 50 % idle" },
-	{ "cpuwait.steal", "now", "the hypervisor took >= 10 % of the CPU time demanded and >= 5 % of a CPU" },
+	{ "cpuwait.steal", "now",
+	  "the hypervisor took >= 10 % of the CPU time demanded and >= 5 % of a CPU" },
 	{ NULL, NULL, NULL },
 };
 
 static const char *thread_name(struct arena *a, const struct thread *t)
 {
-	return arena_printf(a, "%s/%u tid %u", redact_name(a, NAME_COMMAND, arena_copy(a, t->comm, t->comm_len)), t->tgid,
-			    t->tid);
+	return arena_printf(a, "%s/%u tid %u",
+			    redact_name(a, NAME_COMMAND, arena_copy(a, t->comm, t->comm_len)),
+			    t->tgid, t->tid);
 }
 
 static double share(double ns, uint64_t interval_ns)
@@ -46,24 +51,31 @@ static double share(double ns, uint64_t interval_ns)
 /* "throttle ~87 %, queue ~8 %" or, where the bounds lie too far apart, both of them */
 static const char *split_text(struct arena *a, const struct thread *t, uint64_t interval_ns)
 {
-	double low = (double)t->throttled_low_ns, high = (double)t->throttled_high_ns, wait = (double)t->waited_ns;
+	double low = (double)t->throttled_low_ns, high = (double)t->throttled_high_ns,
+	       wait = (double)t->waited_ns;
 
 	if (t->throttled_high_ns == NA_U64)
 		return arena_printf(a, "wait %s", human_ratio(a, share(wait, interval_ns)));
 	if (!thread_split_is_known(t, interval_ns))
-		return arena_printf(a, "wait %s (throttle %s to %s)", human_ratio(a, share(wait, interval_ns)),
-				    human_ratio(a, share(low, interval_ns)), human_ratio(a, share(high, interval_ns)));
+		return arena_printf(a, "wait %s (throttle %s to %s)",
+				    human_ratio(a, share(wait, interval_ns)),
+				    human_ratio(a, share(low, interval_ns)),
+				    human_ratio(a, share(high, interval_ns)));
 	double throttled = (low + high) / 2;
 	const char *about = low < high ? "~" : "";
 
-	return arena_printf(a, "throttle %s%s, queue %s%s", about, human_ratio(a, share(throttled, interval_ns)), about,
-			    human_ratio(a, share(wait > throttled ? wait - throttled : 0, interval_ns)));
+	return arena_printf(
+		a, "throttle %s%s, queue %s%s", about,
+		human_ratio(a, share(throttled, interval_ns)), about,
+		human_ratio(a, share(wait > throttled ? wait - throttled : 0, interval_ns)));
 }
 
-static void add_worst(struct arena *a, struct finding *f, const struct thread *t, const struct host *host)
+static void add_worst(struct arena *a, struct finding *f, const struct thread *t,
+		      const struct host *host)
 {
 	finding_line(f, "worst  %s: run %s, %s; host %s idle", thread_name(a, t),
-		     human_ratio(a, share((double)t->ran_ns, host->interval_ns)), split_text(a, t, host->interval_ns),
+		     human_ratio(a, share((double)t->ran_ns, host->interval_ns)),
+		     split_text(a, t, host->interval_ns),
 		     human_ratio(a, host->shares.idle + host->shares.iowait));
 }
 
@@ -86,7 +98,8 @@ static bool is_throttled(const struct look *now, size_t i, uint64_t interval_ns)
 
 	if (g->throttled_ns == NA_U64 || g->throttled_periods == NA_U64 || g->periods == NA_U64)
 		return false;
-	if (g->throttled_periods < THROTTLED_PERIODS_MIN || share((double)g->throttled_ns, interval_ns) < THROTTLED_TIME_MIN)
+	if (g->throttled_periods < THROTTLED_PERIODS_MIN ||
+	    share((double)g->throttled_ns, interval_ns) < THROTTLED_TIME_MIN)
 		return false;
 	return (double)g->throttled_periods >= THROTTLED_SHARE_MIN * (double)g->periods ||
 	       member_lost_enough(now, i, interval_ns);
@@ -99,33 +112,39 @@ static void add_need(struct finding *f, const struct group *g, double used, cons
 
 	finding_f64(f, "need_low_cpus", used);
 	finding_f64(f, "need_high_cpus", most > used ? most : used);
-	finding_line(f, "needs  between %.2f (used) and %.1f CPU (%s; %zu runnable)", used, most > used ? most : used,
+	finding_line(f, "needs  between %.2f (used) and %.1f CPU (%s; %zu runnable)", used,
+		     most > used ? most : used,
 		     most < cpus ? "its runnable threads" : "all usable CPUs", g->runnable);
 }
 
-/* Throttled although it used less than it may on average: the demand comes in bursts, or an old kernel has the bug. */
+/* Throttled although it used less than it may on average: the demand comes in bursts, or an old
+ * kernel has the bug. */
 static void add_bursts(struct arena *a, struct finding *f, const struct group *g, double used)
 {
 	if (isnan(used) || isnan(g->quota_cpus) || used >= 0.9 * g->quota_cpus)
 		return;
 	double per_period = (double)g->throttled_ns / (double)g->throttled_periods;
-	const char *burst = g->cpu.burst_ns == NA_U64 ? "not known here" : human_ns(a, (double)g->cpu.burst_ns);
+	const char *burst =
+		g->cpu.burst_ns == NA_U64 ? "not known here" : human_ns(a, (double)g->cpu.burst_ns);
 
-	finding_line(f, "bursts used %s of its quota on average: %s lost per throttled period; its burst is %s",
+	finding_line(f,
+		     "bursts used %s of its quota on average: %s lost per throttled period; its "
+		     "burst is %s",
 		     human_ratio(a, used / g->quota_cpus), human_ns(a, per_period), burst);
 	struct scan s = scan_of(text_of(src_uname()->release ? src_uname()->release : ""));
 	uint64_t major, minor;
 
 	if (scan_u64(&s, &major) && scan_literal(&s, ".") && scan_u64(&s, &minor) &&
 	    ((major == 4 && minor >= 18) || (major == 5 && minor < 4)))
-		finding_line(f, "kernel 4.18 to 5.3 throttles below the quota by a bug (slice expiration), unless patched");
+		finding_line(f, "kernel 4.18 to 5.3 throttles below the quota by a bug (slice "
+				"expiration), unless patched");
 }
 
 static const char *shell_word(struct arena *a, const char *word)
 {
 	for (const char *p = word; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-		      strchr("/._-:@+=,", *p))) {
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9') || strchr("/._-:@+=,", *p))) {
 			struct buf b = { 0 };
 
 			buf_add_char(&b, '\'');
@@ -145,15 +164,16 @@ static const char *cpus_text(struct arena *a, double cpus)
 	return isnan(cpus) ? "-" : arena_printf(a, "%.2f", cpus);
 }
 
-static void report_throttled(struct out *out, const struct look *now, size_t i, const struct host *host,
-			     const struct cgroup_layout *layout)
+static void report_throttled(struct out *out, const struct look *now, size_t i,
+			     const struct host *host, const struct cgroup_layout *layout)
 {
 	struct arena *a = out_arena(out);
 	const struct group *g = &now->groups.items[i];
 	const char *path = redact_name(a, NAME_CGROUP, g->path);
 	double used = g->used_ns == NA_U64 ? NA_F64 : share((double)g->used_ns, host->interval_ns);
 	double lost = share((double)g->throttled_ns, host->interval_ns);
-	struct finding *f = finding_start(a, cpuwait_findings, "cpuwait.throttled", STATE_NOW, path);
+	struct finding *f =
+		finding_start(a, cpuwait_findings, "cpuwait.throttled", STATE_NOW, path);
 	struct cgroup_names names = { 0 };
 
 	cgroup_name(a, g->path, &names);
@@ -167,11 +187,14 @@ static void report_throttled(struct out *out, const struct look *now, size_t i, 
 	finding_f64(f, "used_cpus", used);
 	finding_u64(f, "threads", g->members);
 	finding_u64(f, "interval_ns", host->interval_ns);
-	finding_line(f, "%.2f CPU-s/s lost, %llu of %llu periods; quota %s, used %s CPU, %zu thread%s", lost,
-		     (unsigned long long)g->throttled_periods, (unsigned long long)g->periods, cpus_text(a, g->quota_cpus),
-		     cpus_text(a, used), g->members, g->members == 1 ? "" : "s");
+	finding_line(f,
+		     "%.2f CPU-s/s lost, %llu of %llu periods; quota %s, used %s CPU, %zu thread%s",
+		     lost, (unsigned long long)g->throttled_periods, (unsigned long long)g->periods,
+		     cpus_text(a, g->quota_cpus), cpus_text(a, used), g->members,
+		     g->members == 1 ? "" : "s");
 	for (size_t w = 0; w < NAMED_MAX && g->worst[w]; w++)
-		if (w == 0 || share((double)g->worst[w]->waited_ns, host->interval_ns) >= THREAD_LOSS_MIN)
+		if (w == 0 ||
+		    share((double)g->worst[w]->waited_ns, host->interval_ns) >= THREAD_LOSS_MIN)
 			add_worst(a, f, g->worst[w], host);
 	if (!isnan(used))
 		add_need(f, g, used, host);
@@ -179,11 +202,12 @@ static void report_throttled(struct out *out, const struct look *now, size_t i, 
 	const char *folder = cgroup_folder(a, &layout->cpu, path);
 
 	if (layout->cpu.version == 2)
-		finding_proof(f, "throttled_usec +%llu in /%s/cpu.stat", (unsigned long long)g->throttled_ns / 1000,
+		finding_proof(f, "throttled_usec +%llu in /%s/cpu.stat",
+			      (unsigned long long)g->throttled_ns / 1000,
 			      folder ? folder : g->folder);
 	else
-		finding_proof(f, "throttled_time +%llu in /%s/cpu.stat", (unsigned long long)g->throttled_ns,
-			      folder ? folder : g->folder);
+		finding_proof(f, "throttled_time +%llu in /%s/cpu.stat",
+			      (unsigned long long)g->throttled_ns, folder ? folder : g->folder);
 	finding_next(f, "perfbox cpuwait -G %s 1", shell_word(a, path));
 	out_finding(out, f);
 }
@@ -191,14 +215,16 @@ static void report_throttled(struct out *out, const struct look *now, size_t i, 
 /* Queue wait that is certainly not throttling. */
 static uint64_t queued_ns(const struct thread *t)
 {
-	if (t->waited_ns == NA_U64 || t->throttled_high_ns == NA_U64 || t->waited_ns < t->throttled_high_ns)
+	if (t->waited_ns == NA_U64 || t->throttled_high_ns == NA_U64 ||
+	    t->waited_ns < t->throttled_high_ns)
 		return 0;
 	return t->waited_ns - t->throttled_high_ns;
 }
 
 static int by_queue(const void *a, const void *b)
 {
-	uint64_t x = queued_ns(*(const struct thread *const *)a), y = queued_ns(*(const struct thread *const *)b);
+	uint64_t x = queued_ns(*(const struct thread *const *)a),
+		 y = queued_ns(*(const struct thread *const *)b);
 
 	return (x < y) - (x > y);
 }
@@ -207,8 +233,10 @@ static void report_saturated(struct out *out, const struct look *now, const stru
 {
 	struct arena *a = out_arena(out);
 	double idle = host->shares.idle + host->shares.iowait, queued = 0;
-	unsigned cpus = host->allowed && host->allowed < host->online ? host->allowed : host->online;
-	const struct thread **order = arena_alloc(a, (now->threads.count + 1) * sizeof(struct thread *));
+	unsigned cpus =
+		host->allowed && host->allowed < host->online ? host->allowed : host->online;
+	const struct thread **order =
+		arena_alloc(a, (now->threads.count + 1) * sizeof(struct thread *));
 	size_t count = 0;
 
 	if (isnan(host->usable_idle) || !cpus || host->usable_idle >= SATURATED_IDLE_MAX)
@@ -223,7 +251,8 @@ static void report_saturated(struct out *out, const struct look *now, const stru
 	}
 	if (queued / cpus < SATURATED_QUEUE_MIN)
 		return;
-	struct finding *f = finding_start(a, cpuwait_findings, "cpuwait.cpu-saturated", STATE_NOW, "host");
+	struct finding *f =
+		finding_start(a, cpuwait_findings, "cpuwait.cpu-saturated", STATE_NOW, "host");
 
 	qsort(order, count, sizeof(*order), by_queue);
 	f->lost = queued;
@@ -231,11 +260,13 @@ static void report_saturated(struct out *out, const struct look *now, const stru
 	finding_u64(f, "cpus", cpus);
 	finding_f64(f, "idle_ratio", idle);
 	finding_u64(f, "interval_ns", host->interval_ns);
-	finding_line(f, "%.1f threads waited for %u CPU%s at any time, none of it throttling; %s idle", queued, cpus,
-		     cpus == 1 ? "" : "s", human_ratio(a, idle));
+	finding_line(f,
+		     "%.1f threads waited for %u CPU%s at any time, none of it throttling; %s idle",
+		     queued, cpus, cpus == 1 ? "" : "s", human_ratio(a, idle));
 	for (size_t i = 0; i < count && i < NAMED_MAX; i++)
 		add_worst(a, f, order[i], host);
-	finding_line(f, "needs  %.1f CPU to run them all at once (%u + %.1f)", cpus + queued, cpus, queued);
+	finding_line(f, "needs  %.1f CPU to run them all at once (%u + %.1f)", cpus + queued, cpus,
+		     queued);
 	finding_proof(f, "/proc/PID/task/TID/schedstat second field; /proc/stat cpu line");
 	finding_next(f, "perfbox cpuwait --by process 1");
 	out_finding(out, f);
@@ -260,29 +291,32 @@ static void allow_cpu(unsigned cpu, void *arg)
 }
 
 /* An idle CPU the thread may not use; -1: none. */
-static long spare_cpu(struct arena *a, const struct thread *t, const struct look *now, const struct host *host,
-		      const char **list)
+static long spare_cpu(struct arena *a, const struct thread *t, const struct look *now,
+		      const struct host *host, const char **list)
 {
-	struct pinning p = { host, arena_alloc(a, now->cpus.cpu_count + 1), now->cpus.cpu_count, false };
+	struct pinning p = { host, arena_alloc(a, now->cpus.cpu_count + 1), now->cpus.cpu_count,
+			     false };
 
-	if (src_affinity(t->tid, list) < 0 || scan_cpu_list(text_of(*list), CPU_MAX, allow_cpu, &p) <= 0 ||
-	    p.has_spare_inside)
+	if (src_affinity(t->tid, list) < 0 ||
+	    scan_cpu_list(text_of(*list), CPU_MAX, allow_cpu, &p) <= 0 || p.has_spare_inside)
 		return -1;
 	for (unsigned cpu = 0; cpu < p.cpu_count; cpu++)
-		if (!p.is_allowed[cpu] && host->cpu_idle[cpu] >= OTHER_IDLE_MIN && !host->cpu_isolated[cpu])
+		if (!p.is_allowed[cpu] && host->cpu_idle[cpu] >= OTHER_IDLE_MIN &&
+		    !host->cpu_isolated[cpu])
 			return cpu;
 	return -1;
 }
 
-static void report_pinned_group(struct out *out, const struct thread **threads, size_t count, const char *list, long spare,
-				const struct host *host)
+static void report_pinned_group(struct out *out, const struct thread **threads, size_t count,
+				const char *list, long spare, const struct host *host)
 {
 	struct arena *a = out_arena(out);
 	double queued = 0;
 
 	for (size_t i = 0; i < count; i++)
 		queued += share((double)queued_ns(threads[i]), host->interval_ns);
-	struct finding *f = finding_start(a, cpuwait_findings, "cpuwait.pinned", STATE_NOW, thread_name(a, threads[0]));
+	struct finding *f = finding_start(a, cpuwait_findings, "cpuwait.pinned", STATE_NOW,
+					  thread_name(a, threads[0]));
 
 	f->lost = queued;
 	finding_text(f, "allowed_cpus", NAME_PLAIN, list);
@@ -291,11 +325,13 @@ static void report_pinned_group(struct out *out, const struct thread **threads, 
 	finding_u64(f, "idle_cpu", (uint64_t)spare);
 	finding_f64(f, "idle_cpu_idle_ratio", host->cpu_idle[spare]);
 	finding_u64(f, "interval_ns", host->interval_ns);
-	finding_line(f, "%zu thread%s may use CPU %s only, which %s full; CPU %ld is %s idle", count, count == 1 ? "" : "s", list,
-		     strpbrk(list, ",-") ? "are" : "is", spare, human_ratio(a, host->cpu_idle[spare]));
+	finding_line(f, "%zu thread%s may use CPU %s only, which %s full; CPU %ld is %s idle",
+		     count, count == 1 ? "" : "s", list, strpbrk(list, ",-") ? "are" : "is", spare,
+		     human_ratio(a, host->cpu_idle[spare]));
 	for (size_t i = 0; i < count && i < NAMED_MAX; i++)
 		add_worst(a, f, threads[i], host);
-	finding_proof(f, "Cpus_allowed_list in /proc/%u/task/%u/status; cpu lines of /proc/stat", threads[0]->tgid, threads[0]->tid);
+	finding_proof(f, "Cpus_allowed_list in /proc/%u/task/%u/status; cpu lines of /proc/stat",
+		      threads[0]->tgid, threads[0]->tid);
 	finding_next(f, "perfbox cpuwait -p %u 1", threads[0]->tgid);
 	out_finding(out, f);
 }
@@ -304,7 +340,8 @@ static void report_pinned_group(struct out *out, const struct thread **threads, 
 static void report_pinned(struct out *out, const struct look *now, const struct host *host)
 {
 	struct arena *a = out_arena(out);
-	const struct thread **order = arena_alloc(a, (now->threads.count + 1) * sizeof(struct thread *));
+	const struct thread **order =
+		arena_alloc(a, (now->threads.count + 1) * sizeof(struct thread *));
 	const char **lists;
 	long *spares;
 	size_t count = 0;
@@ -312,7 +349,8 @@ static void report_pinned(struct out *out, const struct look *now, const struct 
 	for (size_t i = 0; i < now->threads.count; i++) {
 		const struct thread *t = &now->threads.items[i];
 
-		if (!t->is_kernel && t->is_selected && share((double)queued_ns(t), host->interval_ns) >= PINNED_QUEUE_MIN)
+		if (!t->is_kernel && t->is_selected &&
+		    share((double)queued_ns(t), host->interval_ns) >= PINNED_QUEUE_MIN)
 			order[count++] = t;
 	}
 	qsort(order, count, sizeof(*order), by_queue);
@@ -350,7 +388,9 @@ static void report_steal(struct out *out, const struct host *host)
 	finding_f64(f, "steal_of_demand_ratio", host->steal_of_demand);
 	finding_f64(f, "steal_cpus", stolen_cpus);
 	finding_u64(f, "interval_ns", host->interval_ns);
-	finding_line(f, "the hypervisor ran something else for %s of the CPU time this machine asked for (%.2f CPU)",
+	finding_line(f,
+		     "the hypervisor ran something else for %s of the CPU time this machine asked "
+		     "for (%.2f CPU)",
 		     human_ratio(a, host->steal_of_demand), stolen_cpus);
 	finding_proof(f, "eighth number (steal) of the cpu line in /proc/stat");
 	out_finding(out, f);
@@ -371,7 +411,8 @@ void findings_report(struct out *out, const struct look *now, const struct host 
 	bool is_all = selection_is_all(selection);
 
 	for (size_t i = 0; i < now->groups.count; i++)
-		if (is_throttled(now, i, host->interval_ns) && (is_all || has_selected_member(now, i)))
+		if (is_throttled(now, i, host->interval_ns) &&
+		    (is_all || has_selected_member(now, i)))
 			report_throttled(out, now, i, host, layout);
 	report_pinned(out, now, host);
 	if (!is_all)

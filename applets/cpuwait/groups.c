@@ -1,5 +1,6 @@
 /*
- * Control groups with a CPU quota, and those that were ever throttled: what moved between two looks.
+ * Control groups with a CPU quota, and those that were ever throttled: what moved between two
+ * looks.
  */
 #include <stdlib.h>
 
@@ -20,9 +21,13 @@ static void add_group(const char *path, const char *folder, unsigned depth, long
 	g->items = mem_grow(g->items, &g->cap, g->count + 1, sizeof(*g->items));
 	struct group *group = &g->items[g->count++];
 
-	*group = (struct group){ .path = arena_strdup(&g->arena, path), .folder = arena_strdup(&g->arena, folder),
-				 .depth = depth, .parent = parent, .limited_by = -1 };
-	/* a group that went away since it was listed stays in the array, all unknown: children refer to its index */
+	*group = (struct group){ .path = arena_strdup(&g->arena, path),
+				 .folder = arena_strdup(&g->arena, folder),
+				 .depth = depth,
+				 .parent = parent,
+				 .limited_by = -1 };
+	/* a group that went away since it was listed stays in the array, all unknown: children
+	 * refer to its index */
 	if (cgroup_read_cpu(walk->layout, folder, &group->cpu) < 0)
 		group->is_gone = true;
 }
@@ -50,9 +55,11 @@ static void move_group(struct group *group, const struct group *b)
 	if (!b)
 		return;
 	group->periods = delta_u64(group->cpu.periods, b->cpu.periods);
-	group->throttled_periods = delta_u64(group->cpu.throttled_periods, b->cpu.throttled_periods);
+	group->throttled_periods =
+		delta_u64(group->cpu.throttled_periods, b->cpu.throttled_periods);
 	group->throttled_ns = delta_u64(group->cpu.throttled_ns, b->cpu.throttled_ns);
-	group->local_throttled_ns = delta_u64(group->cpu.local_throttled_ns, b->cpu.local_throttled_ns);
+	group->local_throttled_ns =
+		delta_u64(group->cpu.local_throttled_ns, b->cpu.local_throttled_ns);
 	group->used_ns = delta_u64(group->cpu.usage_ns, b->cpu.usage_ns);
 	group->pressure_ns = delta_u64(group->cpu.pressure.some_ns, b->cpu.pressure.some_ns);
 }
@@ -94,7 +101,8 @@ int groups_read(struct groups *now, const struct groups *before, const struct cg
 		find_effective(now, i);
 		move_group(group, groups_find(before, group->path));
 		group->is_listed = !group->is_gone && (group->cpu.quota_ns != NA_U64 ||
-			is_moved(group->cpu.throttled_periods) || is_moved(group->cpu.throttled_ns));
+						       is_moved(group->cpu.throttled_periods) ||
+						       is_moved(group->cpu.throttled_ns));
 		if (group->is_listed)
 			read_percpu(now, group, layout);
 	}
@@ -119,7 +127,8 @@ bool group_is_within(const struct groups *g, size_t inner, size_t outer)
 
 bool group_was_throttled(const struct group *group)
 {
-	return is_moved(group->throttled_ns) || is_moved(group->local_throttled_ns) || is_moved(group->throttled_periods);
+	return is_moved(group->throttled_ns) || is_moved(group->local_throttled_ns) ||
+	       is_moved(group->throttled_periods);
 }
 
 void groups_free(struct groups *g)

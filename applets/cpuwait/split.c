@@ -10,7 +10,8 @@
  *             (only while it stayed on one CPU)
  *   high  what it waited; the sum of all T_a; the interval less what a ran on the thread's CPU
  *
- * Both sides are computed from counters that move when a wait ends, then scaled to the wait that is shown.
+ * Both sides are computed from counters that move when a wait ends, then scaled to the wait that is
+ * shown.
  */
 #include <stdlib.h>
 
@@ -56,7 +57,8 @@ static void count_member(struct groups *g, long at, struct thread *t, uint64_t i
 		struct group *group = &g->items[at];
 
 		group->members++;
-		group->runnable += t && (t->state == 'R' || (is_known(t) && t->waited_ns > interval_ns / 100));
+		group->runnable +=
+			t && (t->state == 'R' || (is_known(t) && t->waited_ns > interval_ns / 100));
 		group->members_waited_ns += t && is_known(t) ? t->raw_waited_ns : interval_ns;
 		group->members_ran_ns += t && t->ran_ns != NA_U64 ? t->ran_ns : 0;
 		if (t && is_known(t))
@@ -76,7 +78,8 @@ static void find_members(struct look *now, const struct cgroup_layout *layout, u
 
 		group->is_under_throttled = group_was_throttled(group) ||
 			(group->parent >= 0 && g->items[group->parent].is_under_throttled);
-		if (!group->is_under_throttled || cgroup_read_threads(&layout->cpu, group->folder, &tids, &count) < 0)
+		if (!group->is_under_throttled ||
+		    cgroup_read_threads(&layout->cpu, group->folder, &tids, &count) < 0)
 			continue;
 		for (size_t k = 0; k < count; k++) {
 			struct thread *t = threads_find(&now->threads, tids[k]);
@@ -107,7 +110,8 @@ static void find_usable(struct look *now, size_t at, struct cpu_set *set)
 
 		if (t->group < 0 || !group_is_within(&now->groups, (size_t)t->group, at))
 			continue;
-		if (src_affinity(t->tid, &list) < 0 || scan_cpu_list(text_of(list), CPU_MAX, set_cpu, set) < 0)
+		if (src_affinity(t->tid, &list) < 0 ||
+		    scan_cpu_list(text_of(list), CPU_MAX, set_cpu, set) < 0)
 			goto all;
 	}
 	return;
@@ -129,7 +133,7 @@ static uint64_t ran_on(const struct group *now, const struct group *before, unsi
 struct level {
 	const struct group *now, *before;
 	uint64_t throttled_ns;
-	bool skips_empty;              /* its throttled time leaves out run queues without a member */
+	bool skips_empty; /* its throttled time leaves out run queues without a member */
 	struct cpu_set usable;
 	unsigned usable_count;
 };
@@ -140,7 +144,8 @@ static uint64_t others_at_most(const struct level *l, unsigned own, uint64_t int
 	uint64_t sum = 0;
 
 	if (!l->now->percpu_count) {
-		/* no count by CPU: whatever the group ran beyond one CPU's worth, it ran elsewhere */
+		/* no count by CPU: whatever the group ran beyond one CPU's worth, it ran elsewhere
+		 */
 		uint64_t used = l->now->used_ns == NA_U64 ? 0 : l->now->used_ns;
 		unsigned others = l->usable_count - (l->usable.has[own] && l->usable_count ? 1 : 0);
 
@@ -152,7 +157,8 @@ static uint64_t others_at_most(const struct level *l, unsigned own, uint64_t int
 	return sum;
 }
 
-static void narrow(struct thread *t, const struct level *l, uint64_t interval_ns, uint64_t *low, uint64_t *high)
+static void narrow(struct thread *t, const struct level *l, uint64_t interval_ns, uint64_t *low,
+		   uint64_t *high)
 {
 	uint64_t others_waited = less(l->now->members_waited_ns, t->raw_waited_ns);
 	uint64_t slept = less(interval_ns, t->ran_ns + t->waited_ns);
@@ -181,7 +187,8 @@ static void narrow_members(struct look *now, size_t at, const struct level *l, u
 	}
 }
 
-/* The most a thread of this group can have been throttled: its own group's word on all above it, else their sum. */
+/* The most a thread of this group can have been throttled: its own group's word on all above it,
+ * else their sum. */
 static uint64_t throttled_at_most(const struct groups *g, long at)
 {
 	uint64_t sum = 0;
@@ -224,7 +231,8 @@ pending:
 		t->throttled_low_ns = t->throttled_high_ns = NA_U64;
 }
 
-void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout, uint64_t interval_ns)
+void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout,
+		   uint64_t interval_ns)
 {
 	struct level *l = mem_alloc(sizeof(*l));
 	struct groups *g = &now->groups;
@@ -242,7 +250,9 @@ void split_threads(struct look *now, const struct look *before, const struct cgr
 			group->used_ns = group->members_ran_ns;
 		l->now = group;
 		l->before = groups_find(&before->groups, group->path);
-		l->throttled_ns = has_local && group->local_throttled_ns > own ? group->local_throttled_ns : own;
+		l->throttled_ns = has_local && group->local_throttled_ns > own
+					  ? group->local_throttled_ns
+					  : own;
 		l->skips_empty = has_local;
 		find_usable(now, i, &l->usable);
 		l->usable_count = 0;
@@ -279,7 +289,8 @@ void split_add_members(struct look *now, const struct cgroup_layout *layout)
 		size_t count;
 
 		is_wanted[i] |= g->items[i].parent >= 0 && is_wanted[g->items[i].parent];
-		if (!is_wanted[i] || cgroup_read_threads(&layout->cpu, g->items[i].folder, &tids, &count) < 0)
+		if (!is_wanted[i] ||
+		    cgroup_read_threads(&layout->cpu, g->items[i].folder, &tids, &count) < 0)
 			continue;
 		for (size_t k = 0; k < count; k++)
 			threads_add(&now->threads, tids[k]);

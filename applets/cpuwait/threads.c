@@ -10,7 +10,8 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
-/* Above this many threads the first look reads switch counts only of those most likely to be shown. */
+/* Above this many threads the first look reads switch counts only of those most likely to be shown.
+ */
 #define SWITCHES_AT_START_MAX 1000
 #define FILE_NAME_MAX 64
 
@@ -28,7 +29,8 @@ static char *append_number(char *p, uint32_t n)
 }
 
 /* "TID/NAME" below a task folder; "TID/task/TID/NAME" below proc, where any thread can be named */
-static const char *thread_file(char to[FILE_NAME_MAX], uint32_t tid, bool is_below_proc, const char *name)
+static const char *thread_file(char to[FILE_NAME_MAX], uint32_t tid, bool is_below_proc,
+			       const char *name)
 {
 	char *p = append_number(to, tid);
 
@@ -50,7 +52,8 @@ struct thread *threads_find(const struct threads *t, uint32_t tid)
 
 static void fill_stat(struct thread *t, const struct task_stat *stat)
 {
-	t->comm_len = (uint8_t)(stat->comm.len < sizeof(t->comm) ? stat->comm.len : sizeof(t->comm) - 1);
+	t->comm_len =
+		(uint8_t)(stat->comm.len < sizeof(t->comm) ? stat->comm.len : sizeof(t->comm) - 1);
 	memcpy(t->comm, stat->comm.data, t->comm_len);
 	t->state = stat->state;
 	t->start_ticks = stat->start_ticks;
@@ -69,16 +72,28 @@ static void note_garbled(struct threads *now, const struct src_dir *dir, const c
 	int folder = (int)(strrchr(name, '/') - name);
 
 	if (!now->garbled++)
-		now->garbled_text = arena_printf(src_arena(), "/%s/%.*s/%s", dir->path, folder, name, fail_text());
+		now->garbled_text = arena_printf(src_arena(), "/%s/%.*s/%s", dir->path, folder,
+						 name, fail_text());
 }
 
 /* One thread's files; false if it is gone or can't be read. tgid 0: found out from status. */
-static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_proc, uint32_t tgid, uint32_t tid)
+static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_proc, uint32_t tgid,
+		       uint32_t tid)
 {
 	char name[FILE_NAME_MAX];
-	struct thread t = { .tid = tid, .tgid = tgid, .group = -1, .run_ns = NA_U64, .raw_wait_ns = NA_U64,
-			    .runs = NA_U64, .voluntary = NA_U64, .involuntary = NA_U64, .is_selected = true,
-			    .state = '?', .start_ticks = NA_U64, .utime_ticks = NA_U64, .stime_ticks = NA_U64,
+	struct thread t = { .tid = tid,
+			    .tgid = tgid,
+			    .group = -1,
+			    .run_ns = NA_U64,
+			    .raw_wait_ns = NA_U64,
+			    .runs = NA_U64,
+			    .voluntary = NA_U64,
+			    .involuntary = NA_U64,
+			    .is_selected = true,
+			    .state = '?',
+			    .start_ticks = NA_U64,
+			    .utime_ticks = NA_U64,
+			    .stime_ticks = NA_U64,
 			    .cpu = CPU_UNKNOWN };
 	struct task_schedstat schedstat;
 	struct task_stat stat;
@@ -154,8 +169,8 @@ static uint32_t thread_tgid(uint32_t tid)
 	struct task_status status;
 	struct text text;
 
-	if (src_readf(&text, "proc/%u/task/%u/status", tid, tid) < 0 || task_parse_status(text, &status) < 0 ||
-	    status.tgid == NA_U64)
+	if (src_readf(&text, "proc/%u/task/%u/status", tid, tid) < 0 ||
+	    task_parse_status(text, &status) < 0 || status.tgid == NA_U64)
 		return tid;
 	return (uint32_t)status.tgid;
 }
@@ -213,10 +228,12 @@ int threads_collect(struct threads *now, const struct selection *selection)
 	now->has_schedstat = now->lacks_schedstat = false;
 	hash_reset(&now->by_tid);
 	for (size_t i = 0; i < selection->pids.count; i++)
-		if (selection->pids.items[i] > UINT32_MAX || add_process(now, (uint32_t)selection->pids.items[i]) < 0)
+		if (selection->pids.items[i] > UINT32_MAX ||
+		    add_process(now, (uint32_t)selection->pids.items[i]) < 0)
 			now->missing_pid = selection->pids.items[i];
 	for (size_t i = 0; i < selection->tids.count; i++)
-		if (selection->tids.items[i] > UINT32_MAX || !add_tid(now, (uint32_t)selection->tids.items[i]))
+		if (selection->tids.items[i] > UINT32_MAX ||
+		    !add_tid(now, (uint32_t)selection->tids.items[i]))
 			now->missing_tid = selection->tids.items[i];
 	if (selection->cgroup)
 		err = add_group(now, selection->cgroup);
@@ -235,7 +252,8 @@ void threads_read_switches(struct thread *t)
 	struct text text;
 
 	if (t->voluntary != NA_U64 ||
-	    src_readf(&text, "proc/%u/task/%u/status", t->tgid, t->tid) < 0 || task_parse_status(text, &status) < 0)
+	    src_readf(&text, "proc/%u/task/%u/status", t->tgid, t->tid) < 0 ||
+	    task_parse_status(text, &status) < 0)
 		return;
 	t->voluntary = status.voluntary;
 	t->involuntary = status.involuntary;
@@ -248,7 +266,8 @@ static int by_total_wait(const void *a, const void *b)
 	return (x->raw_wait_ns < y->raw_wait_ns) - (x->raw_wait_ns > y->raw_wait_ns);
 }
 
-/* Which threads need their switch counts at this look already, before it is known what will be shown. */
+/* Which threads need their switch counts at this look already, before it is known what will be
+ * shown. */
 static void read_switches_ahead(struct threads *now, bool is_first)
 {
 	bool all = !now->has_schedstat || (is_first && now->count <= SWITCHES_AT_START_MAX);
@@ -285,11 +304,13 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /*
- * schedstat counts a wait when it ends. A thread that was runnable throughout waited whenever it did not run, but for
- * time the hypervisor or interrupts took, which the scheduler's clock may leave out of both. What it waited more than
- * schedstat says is remembered as credited, and taken off again when schedstat catches up.
+ * schedstat counts a wait when it ends. A thread that was runnable throughout waited whenever it
+ * did not run, but for time the hypervisor or interrupts took, which the scheduler's clock may
+ * leave out of both. What it waited more than schedstat says is remembered as credited, and taken
+ * off again when schedstat catches up.
  */
-static void move_wait(struct thread *t, const struct thread *b, uint64_t interval_ns, uint64_t taken_ns)
+static void move_wait(struct thread *t, const struct thread *b, uint64_t interval_ns,
+		      uint64_t taken_ns)
 {
 	t->ran_ns = delta_u64(t->run_ns, b->run_ns);
 	t->raw_waited_ns = delta_u64(t->raw_wait_ns, b->raw_wait_ns);
@@ -310,7 +331,8 @@ static void move_wait(struct thread *t, const struct thread *b, uint64_t interva
 /* The time it ran is known to the ns, its split only in ticks: the ticks give the shares. */
 static void move_cpu_time(struct thread *t, const struct thread *b)
 {
-	uint64_t user = delta_u64(t->utime_ticks, b->utime_ticks), system = delta_u64(t->stime_ticks, b->stime_ticks);
+	uint64_t user = delta_u64(t->utime_ticks, b->utime_ticks),
+		 system = delta_u64(t->stime_ticks, b->stime_ticks);
 
 	if (user == NA_U64 || system == NA_U64)
 		return;
@@ -337,7 +359,8 @@ static uint64_t taken_from_cpu(const struct look *now, const struct look *before
 	if (cpu >= now->cpus.cpu_count || cpu >= before->cpus.cpu_count)
 		return NA_U64;
 	const struct cpu_times *n = &now->cpus.cpus[cpu], *b = &before->cpus.cpus[cpu];
-	const uint64_t parts[] = { delta_u64(n->steal, b->steal), delta_u64(n->irq, b->irq), delta_u64(n->softirq, b->softirq) };
+	const uint64_t parts[] = { delta_u64(n->steal, b->steal), delta_u64(n->irq, b->irq),
+				   delta_u64(n->softirq, b->softirq) };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
@@ -348,7 +371,8 @@ static uint64_t taken_from_cpu(const struct look *now, const struct look *before
 /* A start time that could not be read proves nothing. */
 static bool is_same(const struct thread *t, const struct thread *b)
 {
-	return b && (b->start_ticks == t->start_ticks || b->start_ticks == NA_U64 || t->start_ticks == NA_U64);
+	return b && (b->start_ticks == t->start_ticks || b->start_ticks == NA_U64 ||
+		     t->start_ticks == NA_U64);
 }
 
 void threads_move(struct look *look, const struct look *look_before, uint64_t interval_ns)

@@ -69,7 +69,8 @@ static int parse_states(unsigned *states)
 		while (names[i] && !text_is(word, names[i]))
 			i++;
 		if (!names[i])
-			return fail(EINVAL, "--state: '%.*s' is not one of now, risk, past", (int)word.len, word.data);
+			return fail(EINVAL, "--state: '%.*s' is not one of now, risk, past",
+				    (int)word.len, word.data);
 		*states |= 1u << i;
 	}
 	return 0;
@@ -113,9 +114,11 @@ static int check_choices(void)
 	if (choices.workload && !choices.save)
 		return fail(EINVAL, "--workload goes with --save");
 	if (choices.save && choices.redact)
-		return fail(EINVAL, "--save keeps what was read, unredacted: use --redact with --root later");
+		return fail(EINVAL, "--save keeps what was read, unredacted: use --redact with "
+				    "--root later");
 	if (choices.save && choices.root)
-		return fail(EINVAL, "--save and --root exclude each other: the run is saved already");
+		return fail(EINVAL,
+			    "--save and --root exclude each other: the run is saved already");
 	return 0;
 }
 
@@ -144,8 +147,8 @@ static int save_records(const struct applet *applet, const struct mode *mode)
 	struct buf b = { 0 };
 	struct environment e;
 
-	buf_printf(&b, "perfbox-save 1\nversion\t%s\ncommit\t%s\napplet\t%s\nmode\t%s\n", PERFBOX_VERSION,
-		   PERFBOX_COMMIT, applet->name, mode->option ? mode->option : "");
+	buf_printf(&b, "perfbox-save 1\nversion\t%s\ncommit\t%s\napplet\t%s\nmode\t%s\n",
+		   PERFBOX_VERSION, PERFBOX_COMMIT, applet->name, mode->option ? mode->option : "");
 	int err = src_save_record("manifest", buf_text(&b));
 
 	buf_reset(&b);
@@ -179,7 +182,8 @@ static void wait_until(uint64_t due_ns)
 		;
 }
 
-/* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits or -errno. */
+/* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits
+ * or -errno. */
 static int one_frame(const struct mode *mode, struct out *out, bool is_baseline)
 {
 	const struct frame *frame = src_frame();
@@ -282,7 +286,8 @@ static int refuse(const struct applet *applet, int err)
 {
 	if (err != -EINVAL)
 		return complain(applet), 3;
-	fprintf(stderr, "perfbox %s: %s (see perfbox %s --help)\n", applet->name, fail_text(), applet->name);
+	fprintf(stderr, "perfbox %s: %s (see perfbox %s --help)\n", applet->name, fail_text(),
+		applet->name);
 	return 2;
 }
 

@@ -37,8 +37,9 @@ const struct applet *applet_find(const char *name)
 
 static int refuse(const char *applet)
 {
-	fprintf(stderr, "perfbox%s%s: %s (see %s%s --help)\n", applet ? " " : "", applet ? applet : "",
-		fail_text(), applet ? "perfbox " : "perfbox", applet ? applet : "");
+	fprintf(stderr, "perfbox%s%s: %s (see %s%s --help)\n", applet ? " " : "",
+		applet ? applet : "", fail_text(), applet ? "perfbox " : "perfbox",
+		applet ? applet : "");
 	return 2;
 }
 
@@ -77,7 +78,8 @@ static int unknown_applet(const char *name)
 static int print_version(void)
 {
 	printf("perfbox %s (commit %s)\n", PERFBOX_VERSION, PERFBOX_COMMIT);
-	printf("%s, elfutils %s, %s\n", bpf_library_version(), elfsym_library_version(), capture_library_version());
+	printf("%s, elfutils %s, %s\n", bpf_library_version(), elfsym_library_version(),
+	       capture_library_version());
 	printf("zlib %s, xz %s, bzip2 %s, zstd %s\n", LIBZ_VERSION, LIBLZMA_VERSION,
 	       LIBBZ2_VERSION, LIBZSTD_VERSION);
 	return 0;
@@ -95,7 +97,8 @@ static const struct mode *take_mode(const struct applet *applet, int *argc, char
 {
 	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++)
 		for (size_t m = 1; applet->modes[m]; m++) {
-			if (!applet->modes[m]->option || strcmp(argv[i], applet->modes[m]->option) != 0)
+			if (!applet->modes[m]->option ||
+			    strcmp(argv[i], applet->modes[m]->option) != 0)
 				continue;
 			memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
 			--*argc;
@@ -139,8 +142,8 @@ static int install(int argc, char **argv)
 /* What perfbox does itself: argv[0] is the option, the rest its operands. */
 static int run_box(int argc, char **argv)
 {
-	static const char *const names[] = { "--list", "--help", "--version", "--install", "--doctor", "--man",
-					     "--completion", NULL };
+	static const char *const names[] = { "--list",   "--help", "--version",    "--install",
+					     "--doctor", "--man",  "--completion", NULL };
 	const char *what = argv[0];
 	const char *operand = argc > 1 ? argv[1] : NULL;
 
@@ -179,7 +182,8 @@ static int run_box(int argc, char **argv)
 		return help_print_box(), 0;
 	const char *closest = opt_closest(what, names);
 
-	fail(EINVAL, closest ? "unknown option '%s': did you mean '%s'?" : "unknown option '%s'", what, closest);
+	fail(EINVAL, closest ? "unknown option '%s': did you mean '%s'?" : "unknown option '%s'",
+	     what, closest);
 	return refuse(NULL);
 }
 

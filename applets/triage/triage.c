@@ -1,6 +1,6 @@
 /*
- * triage: what is wrong here? Runs every applet's look over one shared interval and ranks what they find. It has no
- * diagnosis of its own.
+ * triage: what is wrong here? Runs every applet's look over one shared interval and ranks what they
+ * find. It has no diagnosis of its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,42 +26,56 @@
 struct host_row {
 	const char *host, *kernel, *cgroup_mode;
 	uint64_t uptime_ns, interval_ns, uid, netns_count, online_count;
-	double busy_ratio, packets_per_second, accepts_per_second, switches_per_second, memory_pressure_ratio, io_pressure_ratio;
+	double busy_ratio, packets_per_second, accepts_per_second, switches_per_second,
+		memory_pressure_ratio, io_pressure_ratio;
 	uint64_t blocked;
 };
 
 static const struct column host_columns[] = {
 	COL_NAME(struct host_row, host, NULL, ROLE_KEY, NAME_HOST, "host name"),
 	COL(struct host_row, kernel, NULL, ROLE_TEXT, UNIT_TEXT, "kernel release"),
-	COL(struct host_row, cgroup_mode, NULL, ROLE_TEXT, UNIT_TEXT, "control groups: v1, v2, hybrid or none"),
+	COL(struct host_row, cgroup_mode, NULL, ROLE_TEXT, UNIT_TEXT,
+	    "control groups: v1, v2, hybrid or none"),
 	COL(struct host_row, uptime_ns, NULL, ROLE_GAUGE, UNIT_NS, "time since boot"),
 	COL(struct host_row, interval_ns, NULL, ROLE_GAUGE, UNIT_NS, "measured interval"),
 	COL(struct host_row, uid, NULL, ROLE_TEXT, UNIT_ID, "effective user it ran as"),
 	COL(struct host_row, netns_count, NULL, ROLE_GAUGE, UNIT_COUNT, "network namespaces seen"),
 	COL(struct host_row, online_count, NULL, ROLE_GAUGE, UNIT_COUNT, "CPUs online"),
-	COL(struct host_row, busy_ratio, NULL, ROLE_GAUGE, UNIT_RATIO, "CPU time not idle and not iowait"),
-	COL(struct host_row, packets_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND, "packets received"),
-	COL(struct host_row, accepts_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND, "TCP connections accepted"),
-	COL(struct host_row, switches_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND, "context switches"),
-	COL(struct host_row, memory_pressure_ratio, NULL, ROLE_GAUGE, UNIT_RATIO, "share of the interval some task waited for memory (PSI)"),
-	COL(struct host_row, io_pressure_ratio, NULL, ROLE_GAUGE, UNIT_RATIO, "share of the interval some task waited for I/O (PSI)"),
-	COL(struct host_row, blocked, NULL, ROLE_GAUGE, UNIT_COUNT, "tasks waiting for I/O in state D"),
+	COL(struct host_row, busy_ratio, NULL, ROLE_GAUGE, UNIT_RATIO,
+	    "CPU time not idle and not iowait"),
+	COL(struct host_row, packets_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND,
+	    "packets received"),
+	COL(struct host_row, accepts_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND,
+	    "TCP connections accepted"),
+	COL(struct host_row, switches_per_second, NULL, ROLE_GAUGE, UNIT_PER_SECOND,
+	    "context switches"),
+	COL(struct host_row, memory_pressure_ratio, NULL, ROLE_GAUGE, UNIT_RATIO,
+	    "share of the interval some task waited for memory (PSI)"),
+	COL(struct host_row, io_pressure_ratio, NULL, ROLE_GAUGE, UNIT_RATIO,
+	    "share of the interval some task waited for I/O (PSI)"),
+	COL(struct host_row, blocked, NULL, ROLE_GAUGE, UNIT_COUNT,
+	    "tasks waiting for I/O in state D"),
 };
 
-static const struct table host_table = { .name = "host", .help = "the host and its load", TABLE(struct host_row, host_columns) };
+static const struct table host_table = { .name = "host",
+					 .help = "the host and its load",
+					 TABLE(struct host_row, host_columns) };
 
 /* What triage can look at once the applet for it is in the box. */
 static const struct {
 	const char *applet, *area;
 } areas[] = {
-	{ "oomcheck", "memory" }, { "cpuwait", "CPU" }, { "listenq", "accept queues" }, { "portrange", "ports" },
-	{ "conntrack-top", "conntrack" }, { "netpath", "packet path" }, { "irqbind", "interrupts" },
+	{ "oomcheck", "memory" },         { "cpuwait", "CPU" },
+	{ "listenq", "accept queues" },   { "portrange", "ports" },
+	{ "conntrack-top", "conntrack" }, { "netpath", "packet path" },
+	{ "irqbind", "interrupts" },
 };
 
 /* Which applet reports a kind of kernel message; the others are triage's to show. */
 static const char *const log_owners[KMSG_KINDS] = {
-	[KMSG_OOM] = "oomcheck", [KMSG_CONNTRACK_FULL] = "conntrack-top", [KMSG_SYN_FLOOD] = "listenq",
-	[KMSG_TIME_WAIT_OVERFLOW] = "portrange", [KMSG_NEIGHBOUR_FULL] = "netpath", [KMSG_NETDEV_WATCHDOG] = "netpath",
+	[KMSG_OOM] = "oomcheck",           [KMSG_CONNTRACK_FULL] = "conntrack-top",
+	[KMSG_SYN_FLOOD] = "listenq",      [KMSG_TIME_WAIT_OVERFLOW] = "portrange",
+	[KMSG_NEIGHBOUR_FULL] = "netpath", [KMSG_NETDEV_WATCHDOG] = "netpath",
 };
 
 struct counters {
@@ -73,8 +87,11 @@ struct counters {
 static bool has_use;
 static const char *until;
 static const struct opt options[] = {
-	{ 0, "use", NULL, "utilization, saturation and errors of every resource, healthy ones too", OPT_FLAG, &has_use, false, NULL },
-	{ 0, "until", "STATE", "repeat until a finding of that state appears; with --save only the frames around it are kept",
+	{ 0, "use", NULL, "utilization, saturation and errors of every resource, healthy ones too",
+	  OPT_FLAG, &has_use, false, NULL },
+	{ 0, "until", "STATE",
+	  "repeat until a finding of that state appears; with --save only the frames around it are "
+	  "kept",
 	  OPT_TEXT, &until, false, "now|risk" },
 	{ 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL },
 };
@@ -126,7 +143,8 @@ static const char *who(struct arena *a, uint64_t uid)
 	return uid == 0 ? "root" : arena_printf(a, "uid %llu", (unsigned long long)uid);
 }
 
-static void fill_host(struct host_row *row, const struct counters *now, const struct counters *before)
+static void fill_host(struct host_row *row, const struct counters *now,
+		      const struct counters *before)
 {
 	struct load_rates rates;
 	struct cgroup_layout layout;
@@ -137,14 +155,22 @@ static void fill_host(struct host_row *row, const struct counters *now, const st
 	if (cgroup_find(src_arena(), &layout) < 0)
 		layout.mode = CGROUP_NONE;
 	*row = (struct host_row){
-		.host = src_uname()->host, .kernel = src_uname()->release, .cgroup_mode = cgroup_mode_name(layout.mode),
-		.uptime_ns = uptime_ns(), .interval_ns = interval_ns, .uid = src_uid(),
+		.host = src_uname()->host,
+		.kernel = src_uname()->release,
+		.cgroup_mode = cgroup_mode_name(layout.mode),
+		.uptime_ns = uptime_ns(),
+		.interval_ns = interval_ns,
+		.uid = src_uid(),
 		.netns_count = netns_count(&netns) < 0 ? NA_U64 : netns.seen,
-		.online_count = now->cpus.online ? now->cpus.online : NA_U64, .busy_ratio = rates.busy_ratio,
-		.packets_per_second = rates.packets_per_second, .accepts_per_second = rates.accepts_per_second,
+		.online_count = now->cpus.online ? now->cpus.online : NA_U64,
+		.busy_ratio = rates.busy_ratio,
+		.packets_per_second = rates.packets_per_second,
+		.accepts_per_second = rates.accepts_per_second,
 		.switches_per_second = rates.switches_per_second,
-		.memory_pressure_ratio = ratio_of(delta_u64(now->memory.some_ns, before->memory.some_ns), interval_ns),
-		.io_pressure_ratio = ratio_of(delta_u64(now->io.some_ns, before->io.some_ns), interval_ns),
+		.memory_pressure_ratio = ratio_of(
+			delta_u64(now->memory.some_ns, before->memory.some_ns), interval_ns),
+		.io_pressure_ratio =
+			ratio_of(delta_u64(now->io.some_ns, before->io.some_ns), interval_ns),
 		.blocked = now->cpus.blocked,
 	};
 }
@@ -162,9 +188,10 @@ static void show_host(struct out *out, const struct host_row *row)
 
 	out_row(out, &host_table, row);
 	out_host(out, "perfbox triage  %s  %s  cgroup %s  up %s  %s  %.1f s  %s, %s netns",
-		 row->host ? redact_name(a, NAME_HOST, row->host) : "-", row->kernel ? row->kernel : "-", row->cgroup_mode,
-		 row->uptime_ns == NA_U64 ? "-" : human_ns(a, (double)row->uptime_ns), clock, (double)row->interval_ns / 1e9,
-		 who(a, row->uid), count_text(a, row->netns_count));
+		 row->host ? redact_name(a, NAME_HOST, row->host) : "-",
+		 row->kernel ? row->kernel : "-", row->cgroup_mode,
+		 row->uptime_ns == NA_U64 ? "-" : human_ns(a, (double)row->uptime_ns), clock,
+		 (double)row->interval_ns / 1e9, who(a, row->uid), count_text(a, row->netns_count));
 }
 
 /* "a, b, c" */
@@ -189,8 +216,12 @@ static void show_areas(struct out *out, const struct host_row *row)
 		const struct part *part = &parts.items[i];
 
 		if (part->refused || out_is_incomplete(part->out))
-			not_seen = add_word(a, not_seen, arena_printf(a, "%s (%s)", part->applet->area ? part->applet->area :
-				   part->applet->name, part->refused ? part->refused : "in part, see stderr"));
+			not_seen = add_word(a, not_seen,
+					    arena_printf(a, "%s (%s)",
+							 part->applet->area ? part->applet->area
+									    : part->applet->name,
+							 part->refused ? part->refused
+								       : "in part, see stderr"));
 		else if (part->applet->area && !found_any(part))
 			clean = add_word(a, clean, part->applet->area);
 		if (part->applet->sees_not)
@@ -201,11 +232,14 @@ static void show_areas(struct out *out, const struct host_row *row)
 			not_seen = add_word(a, not_seen, areas[i].area);
 	if (clean)
 		out_line(out, "clean", "%s", clean);
-	out_line(out, "load", "packets in %s, accepts %s, switches %s, CPU %s busy", human_rate(a, row->packets_per_second),
-		 human_rate(a, row->accepts_per_second), human_rate(a, row->switches_per_second), human_ratio(a, row->busy_ratio));
-	out_line(out, "not seen", "%s%sdisk: io pressure %s, %s task%s in D; memory pressure %s%s", not_seen ? not_seen : "",
-		 not_seen ? "; " : "", human_ratio(a, row->io_pressure_ratio), count_text(a, row->blocked),
-		 row->blocked == 1 ? "" : "s", human_ratio(a, row->memory_pressure_ratio), has_use ? "" : " (counters: --use)");
+	out_line(out, "load", "packets in %s, accepts %s, switches %s, CPU %s busy",
+		 human_rate(a, row->packets_per_second), human_rate(a, row->accepts_per_second),
+		 human_rate(a, row->switches_per_second), human_ratio(a, row->busy_ratio));
+	out_line(out, "not seen", "%s%sdisk: io pressure %s, %s task%s in D; memory pressure %s%s",
+		 not_seen ? not_seen : "", not_seen ? "; " : "",
+		 human_ratio(a, row->io_pressure_ratio), count_text(a, row->blocked),
+		 row->blocked == 1 ? "" : "s", human_ratio(a, row->memory_pressure_ratio),
+		 has_use ? "" : " (counters: --use)");
 }
 
 struct log_kind {
@@ -232,15 +266,18 @@ static void show_log(struct out *out)
 		const char *owner = log_owners[record.kind];
 		uint64_t age_ns = delta_u64(src_frame()->realtime_ns, record.realtime_ns);
 
-		if (record.kind == KMSG_OTHER || (owner && applet_find(owner)) || age_ns > LOG_MAX_AGE_NS)
+		if (record.kind == KMSG_OTHER || (owner && applet_find(owner)) ||
+		    age_ns > LOG_MAX_AGE_NS)
 			continue;
 		kinds[record.kind].count++;
 		kinds[record.kind].last_ns = record.realtime_ns;
 	}
 	for (int k = 0; k < KMSG_KINDS; k++)
 		if (kinds[k].count)
-			line = add_word(a, line, arena_printf(a, "%u %s (last %.8sZ)", kinds[k].count,
-				        kmsg_kind_name((enum kmsg_kind)k), out_time(a, kinds[k].last_ns) + 11));
+			line = add_word(a, line,
+					arena_printf(a, "%u %s (last %.8sZ)", kinds[k].count,
+						     kmsg_kind_name((enum kmsg_kind)k),
+						     out_time(a, kinds[k].last_ns) + 11));
 	if (line)
 		out_line(out, "kernel log", "%s", line);
 }
@@ -263,7 +300,8 @@ static unsigned take_findings(struct out *out, unsigned counts[])
 		for (size_t k = 0; k < n; k++)
 			out_history(out, "%s", histories[k]);
 		if (parts.items[i].refused)
-			out_missing(out, "%s: %s", parts.items[i].applet->name, parts.items[i].refused);
+			out_missing(out, "%s: %s", parts.items[i].applet->name,
+				    parts.items[i].refused);
 		else if (out_is_incomplete(parts.items[i].out))
 			out_mark_incomplete(out);
 	}
@@ -281,7 +319,8 @@ static void show_kernel_history(struct out *out)
 		uint64_t n = netcount_find(netstat, "TcpExt", names[i]);
 
 		if (n && n != NA_U64)
-			out_history(out, "%s %s since boot", names[i], human_count(out_arena(out), (double)n));
+			out_history(out, "%s %s since boot", names[i],
+				    human_count(out_arena(out), (double)n));
 	}
 }
 
@@ -308,8 +347,8 @@ static int look(struct out *out)
 	show_kernel_history(out);
 	int status = out_status(out);
 
-	out_line(out, NULL, "%u now, %u risk, %u past; exit %d", by_state[STATE_NOW], by_state[STATE_RISK], by_state[STATE_PAST],
-		 status);
+	out_line(out, NULL, "%u now, %u risk, %u past; exit %d", by_state[STATE_NOW],
+		 by_state[STATE_RISK], by_state[STATE_PAST], status);
 	if (!until)
 		return 0;
 	is_found = states & (!strcmp(until, "now") ? 1u << STATE_NOW : 1u << STATE_RISK);
@@ -330,11 +369,20 @@ static void stop(void)
 
 static const struct table *const tables[] = { &host_table, &use_table, NULL };
 static const struct mode mode = {
-	.operands = "[interval [count]]", .opts = options, .tables = tables, .takes_interval = true, .once = true,
-	.interval_ns = 5000000000ull, .start = start, .look = look, .stop = stop,
+	.operands = "[interval [count]]",
+	.opts = options,
+	.tables = tables,
+	.takes_interval = true,
+	.once = true,
+	.interval_ns = 5000000000ull,
+	.start = start,
+	.look = look,
+	.stop = stop,
 };
 static const struct mode *const modes[] = { &mode, NULL };
 
 const struct applet applet_triage = {
-	.name = "triage", .summary = "what is wrong here: every look over one interval, the findings ranked", .modes = modes,
+	.name = "triage",
+	.summary = "what is wrong here: every look over one interval, the findings ranked",
+	.modes = modes,
 };

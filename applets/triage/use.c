@@ -1,7 +1,6 @@
 /*
  * The USE table: of each resource how much of it is used, how much work waits for it, and what went
- * wrong.
- * Here are the table, the two looks it compares, and what its parts share.
+ * wrong. Here are the table, the two looks it compares, and what its parts share.
  */
 #include "applets/triage/use_look.h"
 
@@ -15,23 +14,25 @@ static const struct column columns[] = {
 	COL(struct use_row, instance, "INSTANCE", ROLE_KEY, UNIT_TEXT,
 	    "which one: a device, a mount point, a queue; \"host\" is the whole machine"),
 	COL_EST(struct use_row, utilization_ratio, is_estimated, "UTIL", ROLE_GAUGE, UNIT_RATIO,
-		"the part in use: of the interval for what is busy, of the limit for what is filled"),
+		"the part in use: of the interval for what is busy, of the limit for what fills up"),
 	COL(struct use_row, utilization, "UTILIZATION", ROLE_TEXT, UNIT_TEXT,
 	    "what is used, in its own unit, and of how much"),
 	COL(struct use_row, saturation, "SATURATION", ROLE_TEXT, UNIT_TEXT,
 	    "work that had to wait or was turned away"),
 	COL(struct use_row, saturation_value, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "the number that says most of it, in saturation_unit"),
-	COL(struct use_row, saturation_unit, NULL, ROLE_TEXT, UNIT_TEXT, "its unit"),
+	COL(struct use_row, saturation_unit, NULL, ROLE_TEXT, UNIT_TEXT,
+	    "its unit, always the same one for a resource"),
 	COL(struct use_row, errors, "ERRORS", ROLE_TEXT, UNIT_TEXT,
 	    "errors and losses in the interval"),
 	COL(struct use_row, errors_count, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
 	    "how many, in the interval"),
 };
 
-const struct table use_table =
-	{ .name = "use", .help = "a resource: its utilization, saturation and errors (--use)",
-	TABLE(struct use_row, columns) };
+const struct table use_table = {
+	.name = "use", .help = "a resource: its utilization, saturation and errors (--use)",
+	TABLE(struct use_row, columns)
+};
 
 static struct use_look looks[2];
 static unsigned looks_done;
@@ -75,9 +76,10 @@ void use_stop(void)
 
 struct use_row use_row(const char *resource, const char *instance)
 {
-	return (struct use_row){ .resource = resource, .instance = instance,
-		.utilization_ratio = NA_F64,
-		.saturation_value = NA_F64, .errors_count = NA_U64 };
+	return (struct use_row){
+		.resource = resource, .instance = instance, .utilization_ratio = NA_F64,
+		.saturation_value = NA_F64, .errors_count = NA_U64,
+	};
 }
 
 void use_add(struct out *out, const struct use_row *row)
@@ -121,13 +123,19 @@ void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t mo
 			fullest = known_ratio(&rows[i]);
 	struct use_row others = use_row(rows[0].resource, "(others)");
 
-	others.utilization = fullest < 0 ? arena_printf(out_arena(out), "%zu more", count - most) :
-		arena_printf(out_arena(out), "%zu more, none above %s", count - most,
-			     human_ratio(out_arena(out), fullest));
+	others.utilization = use_text(out, "%zu more", count - most);
+	if (fullest >= 0)
+		others.utilization = use_text(out, "%zu more, none above %s", count - most,
+					      use_ratio_text(out, fullest));
 	use_add(out, &others);
 }
 
 /* ---- numbers ---- */
+
+void use_forget(void *counters, size_t size)
+{
+	memset(counters, 0xff, size);
+}
 
 uint64_t use_moved(uint64_t now, uint64_t before)
 {
@@ -170,26 +178,41 @@ const char *use_bytes_text(struct out *out, uint64_t bytes)
 
 const char *use_flow_text(struct out *out, double bytes_per_second)
 {
-	return is_na_f64(bytes_per_second) ? "-" :
-		arena_printf(out_arena(out), "%s/s", human_bytes(out_arena(out), bytes_per_second));
+	if (is_na_f64(bytes_per_second))
+		return "-";
+	return use_text(out, "%s/s", human_bytes(out_arena(out), bytes_per_second));
 }
 
-void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit,
-		  const char *what)
+const char *use_rate_text(struct out *out, double per_second)
 {
-	const char *space = *what ? " " : "";
+	return human_rate(out_arena(out), per_second);
+}
 
-	row->utilization_ratio = ratio_of(used, limit);
+const char *use_ratio_text(struct out *out, double ratio)
+{
+	return human_ratio(out_arena(out), ratio);
+}
+
+static void set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit,
+		     const char *(*text_of_number)(struct out *out, uint64_t n))
+{
 	if (used == NA_U64)
 		return;
-	if (limit == NA_U64)
-		row->utilization =
-			arena_printf(out_arena(out), "%s%s%s", use_count_text(out, used), space,
-				     what);
-	else
-		row->utilization =
-			arena_printf(out_arena(out), "%s of %s%s%s", use_count_text(out, used),
-						use_count_text(out, limit), space, what);
+	row->utilization_ratio = ratio_of(used, limit);
+	row->utilization = text_of_number(out, used);
+	if (limit != NA_U64)
+		row->utilization = use_text(out, "%s of %s", row->utilization,
+					    text_of_number(out, limit));
+}
+
+void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit)
+{
+	set_used(out, row, used, limit, use_count_text);
+}
+
+void use_set_used_bytes(struct out *out, struct use_row *row, uint64_t used, uint64_t limit)
+{
+	set_used(out, row, used, limit, use_bytes_text);
 }
 
 void use_set_saturation(struct use_row *row, double value, const char *unit, const char *text)
@@ -206,5 +229,5 @@ void use_set_errors(struct out *out, struct use_row *row, uint64_t count, const 
 	if (count == NA_U64)
 		return;
 	row->errors_count = count;
-	row->errors = arena_printf(out_arena(out), "%s %s", use_count_text(out, count), what);
+	row->errors = use_text(out, "%s %s", use_count_text(out, count), what);
 }

@@ -11,7 +11,7 @@ void use_read_disk(struct out *out, struct use_look *now)
 	struct use_disk *d = &now->disk;
 
 	d->disks = (struct disks){ 0 };
-	d->pressure = (struct psi){ NA_U64, NA_U64 };
+	use_forget(&d->pressure, sizeof(d->pressure));
 	if (psi_read("proc/pressure/io", &d->pressure) < 0)
 		out_note(out, "%s", fail_text());
 	if (disk_read(&now->arena, &d->disks) < 0)
@@ -23,53 +23,38 @@ void use_read_disk(struct out *out, struct use_look *now)
 		d->errors[i] = disk_read_errors(d->disks.items[i].name);
 }
 
-/* What a disk did, and where it stood at the look before: 0 if it was not there. */
-struct pair {
-	const struct disk *now, *before;
-	uint64_t errors;
-};
-
-static struct use_row disk_row(struct out *out, const struct pair *p, struct disk_rates *rates)
+static struct use_row disk_row(struct out *out, const struct disk *disk, const struct disk_rates *r,
+			       uint64_t errors)
 {
-	struct arena *arena = out_arena(out);
-	struct use_row row = use_row("disk", p->now->name);
-	const struct disk_rates *r = rates;
+	struct use_row row = use_row("disk", disk->name);
 
-	disk_measure(p->before, p->now, src_frame()->elapsed_ns, rates);
 	row.utilization_ratio = r->busy_ratio;
 	if (!is_na_f64(r->reads_per_second) && !is_na_f64(r->writes_per_second))
-		row.utilization =
-			arena_printf(arena, "r %s %s, w %s %s",
-				     human_rate(arena, r->reads_per_second),
-					       use_flow_text(out, r->read_bytes_per_second),
-					       human_rate(arena, r->writes_per_second),
-					       use_flow_text(out, r->write_bytes_per_second));
+		row.utilization = use_text(out, "r %s %s, w %s %s",
+					   use_rate_text(out, r->reads_per_second),
+					   use_flow_text(out, r->read_bytes_per_second),
+					   use_rate_text(out, r->writes_per_second),
+					   use_flow_text(out, r->write_bytes_per_second));
 	use_set_saturation(&row, r->queue, "requests",
-			   arena_printf(arena, "queue %s, await %s", human_count(arena, r->queue),
-					human_ns(arena, r->await_ns)));
-	use_set_errors(out, &row, p->errors, "errors");
+			   use_text(out, "queue %s, await %s",
+				    human_count(out_arena(out), r->queue),
+				    human_ns(out_arena(out), r->await_ns)));
+	use_set_errors(out, &row, errors, "errors");
 	return row;
 }
 
-/*
- * All disks together have no capacity of their own; what is known of them as one is who waits for
- * them.
- */
+/* All disks as one have no capacity; what is known of them is how much they did, and who waits. */
 static void show_all(struct out *out, const struct use_look *before, const struct use_look *now,
 		     double per_second)
 {
 	struct use_row row = use_row("disk", "host");
 	double pressure = use_pressure(&now->disk.pressure, &before->disk.pressure);
 	uint64_t blocked = now->cpu.has_stat ? now->cpu.stat.blocked : NA_U64;
-	const char *text =
-		arena_printf(out_arena(out), "psi %s, %s in D",
-			     human_ratio(out_arena(out), pressure),
-					use_count_text(out, blocked));
+	const char *text = use_text(out, "psi %s, %s in D", use_ratio_text(out, pressure),
+				    use_count_text(out, blocked));
 
 	if (!is_na_f64(per_second))
-		row.utilization =
-			arena_printf(out_arena(out), "I/O %s",
-				     human_rate(out_arena(out), per_second));
+		row.utilization = use_text(out, "I/O %s", use_rate_text(out, per_second));
 	use_set_saturation(&row, pressure, "pressure_ratio", text);
 	if (blocked != NA_U64)
 		row.saturation = text;
@@ -81,25 +66,27 @@ void use_show_disk(struct out *out, const struct use_look *before, const struct 
 	const struct use_disk *d = &now->disk, *was = &before->disk;
 	struct use_row *rows = arena_alloc(out_arena(out), d->disks.count * sizeof(*rows));
 	struct hash by_name = { 0 };
-	double per_second = src_frame()->elapsed_ns ? 0 : NA_F64;
+	double all = NA_F64;
 
 	for (size_t i = 0; i < was->disks.count; i++)
 		*hash_name(&by_name, was->disks.items[i].name) = &was->disks.items[i];
 	for (size_t i = 0; i < d->disks.count; i++) {
-		const struct disk *same = hash_find_name(&by_name, d->disks.items[i].name);
-		struct pair p = { &d->disks.items[i], same, NA_U64 };
+		const struct disk *disk = &d->disks.items[i];
+		const struct disk *same = hash_find_name(&by_name, disk->name);
 		struct disk_rates rates;
 
-		if (!same) {
-			rows[i] = use_row("disk", p.now->name);
+		rows[i] = use_row("disk", disk->name);
+		if (!same)
 			continue;
-		}
-		p.errors = use_moved(d->errors[i], was->errors[same - was->disks.items]);
-		rows[i] = disk_row(out, &p, &rates);
-		if (!is_na_f64(rates.reads_per_second + rates.writes_per_second))
-			per_second += rates.reads_per_second + rates.writes_per_second;
+		disk_measure(same, disk, src_frame()->elapsed_ns, &rates);
+		rows[i] = disk_row(out, disk, &rates,
+				   use_moved(d->errors[i], was->errors[same - was->disks.items]));
+		double one = rates.reads_per_second + rates.writes_per_second;
+
+		if (!is_na_f64(one))
+			all = is_na_f64(all) ? one : all + one;
 	}
 	hash_free(&by_name);
-	show_all(out, before, now, d->disks.count ? per_second : NA_F64);
+	show_all(out, before, now, all);
 	use_add_some(out, rows, d->disks.count, DISKS_SHOWN);
 }

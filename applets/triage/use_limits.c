@@ -1,8 +1,7 @@
-/*
- * The USE table's descriptors and threads: what runs out by count. Nothing queues for them: there
- * is no saturation.
- */
+/* The USE table's open files and threads: they run out by count, and nothing queues for them. */
 #include "applets/triage/use_look.h"
+
+#include <string.h>
 
 #include "common/report/redact.h"
 
@@ -12,11 +11,9 @@ void use_read_limits(struct out *out, struct use_look *now)
 {
 	struct use_limits *l = &now->limits;
 
-	*l = (struct use_limits){
-		.files = { NA_U64, NA_U64 },
-		.host = { NA_U64, NA_U64, NA_U64, NA_U64, NA_U64 },
-		.group = { NULL, NA_U64, false, NA_U64, NA_U64 },
-	};
+	use_forget(&l->files, sizeof(l->files));
+	use_forget(&l->host, sizeof(l->host));
+	l->group = (struct pids_group){ NULL, NA_U64, false, NA_U64, NA_U64 };
 	if (file_nr_read(&l->files) < 0)
 		out_missing(out, "%s", fail_text());
 	if (pids_read_host(&l->host) < 0)
@@ -25,16 +22,13 @@ void use_read_limits(struct out *out, struct use_look *now)
 		out_missing(out, "%s", fail_text());
 }
 
-static void show_descriptors(struct out *out, const struct file_nr *f)
+static void show_files(struct out *out, const struct file_nr *f)
 {
 	struct use_row row = use_row("files", "host");
 
-	if (f->max != NA_U64 && f->max >= NO_LIMIT) {
-		use_set_used(out, &row, f->open, NA_U64, "open, no limit");
-		row.utilization_ratio = ratio_of(f->open, f->max);
-	} else {
-		use_set_used(out, &row, f->open, f->max, "");
-	}
+	use_set_used(out, &row, f->open, f->max);
+	if (f->open != NA_U64 && f->max != NA_U64 && f->max >= NO_LIMIT)
+		row.utilization = use_text(out, "%s, no limit", use_count_text(out, f->open));
 	use_add(out, &row);
 }
 
@@ -46,13 +40,14 @@ static void show_group(struct out *out, const struct pids_group *before,
 
 	if (!now->path)
 		return;
-	if (now->has_limit)
-		use_set_used(out, &row, now->current, now->max,
-			     redact_name(out_arena(out), NAME_CGROUP, now->path));
-	else
-		use_set_used(out, &row, now->current, NA_U64, "no limit");
+	use_set_used(out, &row, now->current, now->has_limit ? now->max : NA_U64);
 	if (now->current == NA_U64 && !strcmp(now->path, "/"))
 		row.utilization = "the root: not counted";
+	else if (row.utilization && now->has_limit)
+		row.utilization = use_text(out, "%s in %s", row.utilization,
+					   redact_name(out_arena(out), NAME_CGROUP, now->path));
+	else if (row.utilization)
+		row.utilization = use_text(out, "%s, no limit", row.utilization);
 	if (is_same)
 		use_set_errors(out, &row, use_moved(now->forks_refused, before->forks_refused),
 			       "refused");
@@ -63,8 +58,8 @@ void use_show_limits(struct out *out, const struct use_look *before, const struc
 {
 	struct use_row row = use_row("threads", "host");
 
-	show_descriptors(out, &now->limits.files);
-	use_set_used(out, &row, now->limits.host.threads, now->limits.host.limit, "");
+	show_files(out, &now->limits.files);
+	use_set_used(out, &row, now->limits.host.threads, now->limits.host.limit);
 	use_add(out, &row);
 	show_group(out, &before->limits.group, &now->limits.group);
 }

@@ -60,8 +60,8 @@ struct use_net {
 	bool has_softnet;
 	struct {
 		uint64_t accepted, overflows, listen_drops, in, out, sent_again, timeouts;
-		uint64_t prunes, pruned, backlog_drops, queue_drops, time_wait_overflows, aborted,
-			pressures;
+		uint64_t prunes, pruned, backlog_drops, queue_drops;
+		uint64_t time_wait_overflows, aborted, pressures;
 	} tcp;
 	struct {
 		uint64_t in, full, errors;
@@ -87,9 +87,10 @@ struct use_look {
 	struct use_limits limits;
 };
 
-/* Each part: reads, saying what it could not; then adds its rows. In the first and only frame of a
- * saved
- * root before is the same look as now: what moved is unknown (use_moved). */
+/*
+ * Each part: reads, saying what it could not; then adds its rows. In the only frame of a saved root
+ * before is the same look as now: what moved is unknown (use_moved).
+ */
 void use_read_cpu(struct out *out, struct use_look *now);
 void use_read_memory(struct out *out, struct use_look *now);
 void use_read_disk(struct out *out, struct use_look *now);
@@ -114,6 +115,9 @@ void use_add(struct out *out, const struct use_row *row);
  */
 void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t most);
 
+/* Makes a struct of uint64_t unknown: NA_U64 has all bits set. */
+void use_forget(void *counters, size_t size);
+
 /* Between the looks; unknown in a frame that has none before it. */
 uint64_t use_moved(uint64_t now, uint64_t before);
 double use_rate(uint64_t now, uint64_t before);        /* per second of measured time */
@@ -122,16 +126,21 @@ uint64_t use_sum(uint64_t a, uint64_t b);              /* unknown if one of them
 /* 0 for unknown: only of counters that need not exist */
 uint64_t use_known(uint64_t n);
 
-/* Text for people; "-" for unknown. Lives as long as the frame. */
-const char *use_count_text(struct out *out, uint64_t n);       /* "241,172" */
-const char *use_bytes_text(struct out *out, uint64_t bytes);   /* "1.9G" */
+/* Text for people, "-" for unknown. Lives as long as the frame. */
+#define use_text(out, ...) arena_printf(out_arena(out), __VA_ARGS__)
+const char *use_count_text(struct out *out, uint64_t n);               /* "241,172" */
+const char *use_bytes_text(struct out *out, uint64_t bytes);           /* "1.9G" */
 const char *use_flow_text(struct out *out, double bytes_per_second);   /* "1.9M/s" */
-/* "12 of 28,232 WHAT", with its ratio; no limit known: "12 WHAT". WHAT may be "". */
-void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit,
-		  const char *what);
-/* Sets saturation and errors: the value for machines, the text only if there is one. */
+const char *use_rate_text(struct out *out, double per_second);         /* "44/s" */
+const char *use_ratio_text(struct out *out, double ratio);             /* "87 %" */
+
+/* "12 of 28,232" and the ratio; "12" if no limit is known, nothing if what is used is not. */
+void use_set_used(struct out *out, struct use_row *row, uint64_t used, uint64_t limit);
+/* "800M of 24G" in the same way. */
+void use_set_used_bytes(struct out *out, struct use_row *row, uint64_t used, uint64_t limit);
+/* The value for machines, and the text; neither if the value is unknown. */
 void use_set_saturation(struct use_row *row, double value, const char *unit, const char *text);
-/* "0 WHAT" */
+/* "0 WHAT"; nothing if the count is unknown. */
 void use_set_errors(struct out *out, struct use_row *row, uint64_t count, const char *what);
 
 #endif

@@ -1,7 +1,4 @@
-/*
- * The USE table's memory: how full, who waits for it, who was killed for it, and what the hardware
- * says.
- */
+/* The USE table's memory: how full it is, who waits for it, who was killed, what the hardware says. */
 #include "applets/triage/use_look.h"
 
 #include "common/kernel/meminfo.h"
@@ -20,10 +17,10 @@ static void read_meminfo(struct out *out, struct use_memory *m)
 	m->swap_bytes = meminfo_bytes(t, "SwapTotal");
 	m->swap_free_bytes = meminfo_bytes(t, "SwapFree");
 	m->corrupted_bytes = meminfo_bytes(t, "HardwareCorrupted");
-	if (m->total_bytes == NA_U64 || m->available_bytes == NA_U64)
-		out_missing(out,
-			    "/proc/meminfo: no line \"%s\" (MemAvailable came with Linux 3.14)",
-			    m->total_bytes == NA_U64 ? "MemTotal" : "MemAvailable");
+	if (m->total_bytes == NA_U64)
+		out_missing(out, "/proc/meminfo: no line \"MemTotal\"");
+	else if (m->available_bytes == NA_U64)
+		out_missing(out, "/proc/meminfo: no line \"MemAvailable\" (Linux 3.14)");
 }
 
 static void read_vmstat(struct out *out, struct use_memory *m)
@@ -47,10 +44,7 @@ void use_read_memory(struct out *out, struct use_look *now)
 {
 	struct use_memory *m = &now->memory;
 
-	*m =
-		(struct use_memory){ NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64,
-			NA_U64,
-		{ NA_U64, NA_U64 }, { 0, NA_U64, NA_U64 } };
+	use_forget(m, sizeof(*m));
 	read_meminfo(out, m);
 	read_vmstat(out, m);
 	if (psi_read("proc/pressure/memory", &m->pressure) < 0)
@@ -63,9 +57,8 @@ static void set_saturation(struct out *out, struct use_row *row, const struct us
 {
 	double reclaims = use_rate(now->reclaims, before->reclaims);
 	double pressure = use_pressure(&now->pressure, &before->pressure);
-	const char *text = arena_printf(out_arena(out), "reclaim %s, psi %s",
-					human_rate(out_arena(out), reclaims),
-					human_ratio(out_arena(out), pressure));
+	const char *text = use_text(out, "reclaim %s, psi %s", use_rate_text(out, reclaims),
+				    use_ratio_text(out, pressure));
 
 	use_set_saturation(row, pressure, "pressure_ratio", text);
 	if (!is_na_f64(reclaims))
@@ -77,19 +70,14 @@ static void show_memory(struct out *out, const struct use_memory *before,
 {
 	struct use_row row = use_row("memory", "host");
 	uint64_t used = delta_u64(now->total_bytes, now->available_bytes);
+	uint64_t kills = use_moved(now->oom_kills, before->oom_kills);
 
-	row.utilization_ratio = ratio_of(used, now->total_bytes);
-	if (used != NA_U64)
-		row.utilization =
-			arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
-					       use_bytes_text(out, now->total_bytes));
+	use_set_used_bytes(out, &row, used, now->total_bytes);
 	set_saturation(out, &row, before, now);
-	use_set_errors(out, &row, use_moved(now->oom_kills, before->oom_kills), "OOM kills");
+	use_set_errors(out, &row, kills, "OOM kills");
 	if (now->corrupted_bytes != NA_U64)
-		row.errors =
-			arena_printf(out_arena(out), "%s%s%s bad", row.errors ? row.errors : "",
-					  row.errors ? ", " : "",
-						use_bytes_text(out, now->corrupted_bytes));
+		row.errors = use_text(out, "%s OOM kills, %s bad", use_count_text(out, kills),
+				      use_bytes_text(out, now->corrupted_bytes));
 	use_add(out, &row);
 }
 
@@ -97,40 +85,32 @@ static void show_swap(struct out *out, const struct use_memory *before,
 		      const struct use_memory *now)
 {
 	struct use_row row = use_row("swap", "host");
-	uint64_t used = delta_u64(now->swap_bytes, now->swap_free_bytes);
-	double in = use_rate(now->pages_in, before->pages_in),
-		out_rate = use_rate(now->pages_out, before->pages_out);
+	double pages_in = use_rate(now->pages_in, before->pages_in);
+	double pages_out = use_rate(now->pages_out, before->pages_out);
 
-	row.utilization_ratio = ratio_of(used, now->swap_bytes);
+	use_set_used_bytes(out, &row, delta_u64(now->swap_bytes, now->swap_free_bytes),
+			   now->swap_bytes);
 	if (now->swap_bytes == 0)
 		row.utilization = "none configured";
-	else if (used != NA_U64)
-		row.utilization =
-			arena_printf(out_arena(out), "%s of %s", use_bytes_text(out, used),
-					       use_bytes_text(out, now->swap_bytes));
-	use_set_saturation(&row, in + out_rate, "pages_per_second",
-			   arena_printf(out_arena(out), "pages in %s, out %s",
-					human_rate(out_arena(out), in),
-					human_rate(out_arena(out), out_rate)));
+	use_set_saturation(&row, pages_in + pages_out, "pages_per_second",
+			   use_text(out, "pages in %s, out %s", use_rate_text(out, pages_in),
+				    use_rate_text(out, pages_out)));
 	use_add(out, &row);
 }
 
-static void show_hardware(struct out *out, const struct use_memory *before,
-			  const struct use_memory *now)
+static void show_hardware(struct out *out, const struct edac *before, const struct edac *now)
 {
 	struct use_row row = use_row("memory", "hardware");
-	uint64_t corrected = use_moved(now->edac.corrected, before->edac.corrected);
-	uint64_t uncorrected = use_moved(now->edac.uncorrected, before->edac.uncorrected);
+	uint64_t corrected = use_moved(now->corrected, before->corrected);
+	uint64_t uncorrected = use_moved(now->uncorrected, before->uncorrected);
 
-	if (!now->edac.controllers)
+	if (!now->controllers)
 		return;
-	row.utilization = arena_printf(out_arena(out), "%u controllers", now->edac.controllers);
+	row.utilization = use_text(out, "%u controllers", now->controllers);
 	row.errors_count = use_sum(corrected, uncorrected);
 	if (row.errors_count != NA_U64)
-		row.errors =
-			arena_printf(out_arena(out), "%s corrected, %s not",
-				     use_count_text(out, corrected),
-					  use_count_text(out, uncorrected));
+		row.errors = use_text(out, "%s corrected, %s not", use_count_text(out, corrected),
+				      use_count_text(out, uncorrected));
 	use_add(out, &row);
 }
 
@@ -138,5 +118,5 @@ void use_show_memory(struct out *out, const struct use_look *before, const struc
 {
 	show_memory(out, &before->memory, &now->memory);
 	show_swap(out, &before->memory, &now->memory);
-	show_hardware(out, &before->memory, &now->memory);
+	show_hardware(out, &before->memory.edac, &now->memory.edac);
 }

@@ -7,17 +7,14 @@
 static void set_flow(struct out *out, struct use_row *row, double per_second, const char *what)
 {
 	if (!is_na_f64(per_second))
-		row->utilization =
-			arena_printf(out_arena(out), "%s %s",
-				     human_rate(out_arena(out), per_second), what);
+		row->utilization = use_text(out, "%s %s", use_rate_text(out, per_second), what);
 }
 
 static void set_waiting(struct out *out, struct use_row *row, double per_second, const char *unit,
 			const char *what)
 {
 	use_set_saturation(row, per_second, unit,
-			   arena_printf(out_arena(out), "%s %s",
-					human_rate(out_arena(out), per_second), what));
+			   use_text(out, "%s %s", use_rate_text(out, per_second), what));
 }
 
 static void show_accept(struct out *out, const struct use_net *before, const struct use_net *now)
@@ -32,38 +29,36 @@ static void show_accept(struct out *out, const struct use_net *before, const str
 	use_add(out, &row);
 }
 
+/* Segments thrown away because a receiver's queue was full; TCPRcvQDrop came with Linux 5.10. */
+static uint64_t receive_drops(const struct use_net *n)
+{
+	return use_sum(use_sum(n->tcp.pruned, n->tcp.backlog_drops), use_known(n->tcp.queue_drops));
+}
+
 static void show_receive(struct out *out, const struct use_net *before, const struct use_net *now)
 {
 	struct use_row row = use_row("tcp", "receive");
-	/* TCPRcvQDrop came with Linux 5.10 */
-	uint64_t lost =
-		use_sum(use_sum(now->tcp.pruned, now->tcp.backlog_drops),
-			use_known(now->tcp.queue_drops));
-	uint64_t was = use_sum(use_sum(before->tcp.pruned, before->tcp.backlog_drops),
-			       use_known(before->tcp.queue_drops));
 
 	set_flow(out, &row, use_rate(now->tcp.in, before->tcp.in), "segments in");
 	set_waiting(out, &row, use_rate(now->tcp.prunes, before->tcp.prunes), "prunes_per_second",
 		    "pruned");
-	use_set_errors(out, &row, use_moved(lost, was), "dropped");
+	use_set_errors(out, &row, use_moved(receive_drops(now), receive_drops(before)), "dropped");
 	use_add(out, &row);
 }
 
 static void show_send(struct out *out, const struct use_net *before, const struct use_net *now)
 {
-	struct use_row row = use_row("tcp", "sending");
+	struct use_row row = use_row("tcp", "send");
 	uint64_t sent = use_moved(now->tcp.out, before->tcp.out);
 	uint64_t again = use_moved(now->tcp.sent_again, before->tcp.sent_again);
 	double ratio = ratio_of(again, sent);
-	const char *text = sent == 0 ?
-		arena_printf(out_arena(out), "%s sent again", use_count_text(out, again)) :
-		arena_printf(out_arena(out), "%s sent again", human_ratio(out_arena(out), ratio));
 
 	set_flow(out, &row, use_rate(now->tcp.out, before->tcp.out), "segments out");
-	/* nothing sent: no ratio, but what was sent again is known all the same */
+	use_set_saturation(&row, ratio, "retransmitted_ratio",
+			   use_text(out, "%s sent again", use_ratio_text(out, ratio)));
+	/* nothing new was sent: there is no ratio, but what was sent again is known all the same */
 	if (sent == 0 && again != NA_U64)
-		row.saturation = text;
-	use_set_saturation(&row, ratio, "retransmitted_ratio", text);
+		row.saturation = use_text(out, "%s sent again", use_count_text(out, again));
 	use_set_errors(out, &row, use_moved(now->tcp.timeouts, before->tcp.timeouts), "timeouts");
 	use_add(out, &row);
 }
@@ -73,44 +68,37 @@ static void show_tables(struct out *out, const struct use_net *before, const str
 	struct use_row waiting = use_row("tcp", "TIME-WAIT"), orphans = use_row("tcp", "orphans");
 
 	use_set_used(out, &waiting, now->sockets.tcp_time_wait,
-		     sysctl_number("net/ipv4/tcp_max_tw_buckets", 0), "");
+		     sysctl_number("net/ipv4/tcp_max_tw_buckets", 0));
 	use_set_errors(out, &waiting,
 		       use_moved(now->tcp.time_wait_overflows, before->tcp.time_wait_overflows),
 		       "overflows");
 	use_add(out, &waiting);
 	use_set_used(out, &orphans, now->sockets.tcp_orphans_host,
-		     sysctl_number("net/ipv4/tcp_max_orphans", 0), "");
+		     sysctl_number("net/ipv4/tcp_max_orphans", 0));
 	use_set_errors(out, &orphans, use_moved(now->tcp.aborted, before->tcp.aborted), "aborted");
 	use_add(out, &orphans);
 }
 
-static void set_memory(struct out *out, struct use_row *row, uint64_t pages, uint64_t limit_pages)
+static uint64_t bytes_of(uint64_t pages)
 {
-	const double page_size = (double)src_page_size();
-	struct arena *arena = out_arena(out);
+	uint64_t bytes;
 
-	row->utilization_ratio = ratio_of(pages, limit_pages);
-	if (pages == NA_U64)
-		return;
-	row->utilization = human_bytes(arena, (double)pages * page_size);
-	if (limit_pages != NA_U64)
-		row->utilization = arena_printf(arena, "%s of %s", row->utilization,
-						human_bytes(arena,
-							    (double)limit_pages * page_size));
+	return pages == NA_U64 || __builtin_mul_overflow(pages, src_page_size(), &bytes) ? NA_U64 :
+		bytes;
 }
 
 static void show_memory(struct out *out, const struct use_net *before, const struct use_net *now)
 {
 	struct use_row tcp = use_row("tcp", "memory"), udp = use_row("udp", "memory");
 
-	set_memory(out, &tcp, now->sockets.tcp_memory_pages_host,
-		   sysctl_number("net/ipv4/tcp_mem", 2));
+	/* the host's settings: a network namespace of its own does not show them */
+	use_set_used_bytes(out, &tcp, bytes_of(now->sockets.tcp_memory_pages_host),
+			   bytes_of(sysctl_number("net/ipv4/tcp_mem", 2)));
 	set_waiting(out, &tcp, use_rate(now->tcp.pressures, before->tcp.pressures),
-		    "pressures_per_second",
-		    "under pressure");
+		    "pressures_per_second", "under pressure");
 	use_add(out, &tcp);
-	set_memory(out, &udp, now->sockets.udp_memory_pages_host,
-		   sysctl_number("net/ipv4/udp_mem", 2));
+	use_set_used_bytes(out, &udp, bytes_of(now->sockets.udp_memory_pages_host),
+			   bytes_of(sysctl_number("net/ipv4/udp_mem", 2)));
 	use_add(out, &udp);
 }
 
@@ -126,23 +114,20 @@ static void show_udp(struct out *out, const struct use_net *before, const struct
 }
 
 /*
- * At most so many of the ports that are handed out are taken: listeners and accepted connections
- * count here
- * too, though they hold none of them, and one port serves many destinations. No counter says what
- * is wanted.
+ * No counter says how many ports of the range are taken. Every TCP socket of the namespace is an
+ * upper bound: listeners and accepted connections are among them, and one port serves many
+ * destinations.
  */
 static void show_ports(struct out *out, const struct use_net *now)
 {
 	struct use_row row = use_row("ports", "ephemeral");
-	uint64_t most =
-		use_sum(use_sum(now->sockets.tcp, now->sockets.tcp6), now->sockets.tcp_time_wait);
+	uint64_t most = use_sum(use_sum(now->sockets.tcp, now->sockets.tcp6),
+				now->sockets.tcp_time_wait);
 
-	row.utilization_ratio = ratio_of(most, now->ports.count);
+	use_set_used(out, &row, most, now->ports.count);
 	row.is_estimated = true;
-	if (most != NA_U64)
-		row.utilization =
-			arena_printf(out_arena(out), "at most %s of %s", use_count_text(out, most),
-					       use_count_text(out, now->ports.count));
+	if (row.utilization)
+		row.utilization = use_text(out, "at most %s", row.utilization);
 	use_add(out, &row);
 }
 

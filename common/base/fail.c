@@ -8,6 +8,7 @@
 
 static char last_text[FAIL_TEXT_MAX];
 
+__attribute__((format(printf, 1, 0)))
 static size_t keep(const char *format, va_list args)
 {
 	/* the message may quote the one before it, so it is built aside */

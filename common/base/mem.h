@@ -24,12 +24,12 @@ struct arena {
 	struct arena_block *first, *now;
 };
 
-void *arena_alloc(struct arena *a, size_t size);                    /* zeroed, aligned for anything */
+void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for anything */
 char *arena_copy(struct arena *a, const char *data, size_t len);    /* NUL added */
 char *arena_text(struct arena *a, struct text t);                   /* the same from a span */
 char *arena_strdup(struct arena *a, const char *s);                 /* NULL for NULL */
 char *arena_printf(struct arena *a, const char *format, ...) PRINTF_LIKE(2, 3);
-void arena_reset(struct arena *a);                                  /* forget all, keep one block for reuse */
+void arena_reset(struct arena *a); /* forget all, keep one block for reuse */
 void arena_free(struct arena *a);
 
 #endif

@@ -33,7 +33,7 @@ bool scan_until(struct scan *s, char stop, struct text *out);
 bool scan_u64(struct scan *s, uint64_t *value);
 bool scan_i64(struct scan *s, int64_t *value);
 bool scan_hex(struct scan *s, uint64_t *value);                  /* no 0x expected */
-bool scan_decimal(struct scan *s, double *value);                /* digits[.digits], no sign, no exponent */
+bool scan_decimal(struct scan *s, double *value); /* digits[.digits], no sign, no exponent */
 
 /* The literal itself, consumed; false (unmoved) if something else is there. */
 bool scan_literal(struct scan *s, const char *literal);
@@ -54,8 +54,9 @@ bool scan_all_u64(struct text t, uint64_t *value);
 bool scan_all_decimal(struct text t, double *value);
 
 /*
- * A CPU list as the kernel prints it ("0-3,8"), called back per CPU below `limit`; number of CPUs, or
- * -EINVAL. An empty list has none. Format: lib/bitmap.c, Documentation/admin-guide/cputopology.rst.
+ * A CPU list as the kernel prints it ("0-3,8"), called back per CPU below `limit`; number of CPUs,
+ * or -EINVAL. An empty list has none. Format: lib/bitmap.c,
+ * Documentation/admin-guide/cputopology.rst.
  */
 int scan_cpu_list(struct text t, unsigned limit, void (*each)(unsigned cpu, void *arg), void *arg);
 

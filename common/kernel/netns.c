@@ -13,7 +13,8 @@ static int fetch_inode(void *arg, struct buf *reply)
 	struct stat st;
 	char path[4096];
 
-	if (snprintf(path, sizeof(path), "/%s", (const char *)arg) >= (int)sizeof(path) || stat(path, &st) < 0)
+	if (snprintf(path, sizeof(path), "/%s", (const char *)arg) >= (int)sizeof(path) ||
+	    stat(path, &st) < 0)
 		return -errno;
 	buf_printf(reply, "%llu", (unsigned long long)st.st_ino);
 	return 0;
@@ -30,7 +31,8 @@ static void add_named(struct hash *seen, const char *folder)
 		uint64_t inode;
 		struct text t;
 
-		if (src_call(arena_printf(src_arena(), "inode %s", path), fetch_inode, path, &t) >= 0 &&
+		if (src_call(arena_printf(src_arena(), "inode %s", path), fetch_inode, path, &t) >=
+			    0 &&
 		    scan_all_u64(t, &inode))
 			*hash_number(seen, inode) = seen;
 	}

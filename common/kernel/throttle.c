@@ -19,7 +19,7 @@
 #include "throttle.skel.h"
 
 #define ROWS_PER_READ 512
-#define LINE_LEAST 9                   /* bytes: five numbers of one digit, the last line without newline */
+#define LINE_LEAST 9 /* bytes: five numbers of one digit, the last line without newline */
 
 static struct throttle_bpf *program;
 static struct throttle_counts counts;
@@ -56,7 +56,8 @@ static int run_pass(enum throttle_pass pass, struct buf *to)
 		ssize_t n = read(fd, rows, sizeof(rows));
 
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;      /* EAGAIN: a million threads without a row; it goes on from there */
+			continue; /* EAGAIN: a million threads without a row; it goes on from there
+				   */
 		if (n <= 0 || n % (ssize_t)sizeof(*rows)) {
 			int err = n < 0 ? errno : n ? EIO : 0;
 
@@ -164,18 +165,20 @@ static int explain_refusal(int err)
 	if (!has_capability(CAP_SYS_ADMIN) &&
 	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
 		return fail(err, "bpf() refused: needs root, or CAP_BPF and CAP_PERFMON");
-	return bpf_fail(err, "bpf() refused in spite of the capabilities: a user namespace, seccomp or a "
-			"security module");
+	return bpf_fail(
+		err, "bpf() refused in spite of the capabilities: a user namespace, seccomp or a "
+		     "security module");
 }
 
 static int explain_load(int err)
 {
 	if (err == EPERM)
-		return explain_refusal(err);   /* the verifier's own refusals are EACCES and EINVAL */
+		return explain_refusal(err); /* the verifier's own refusals are EACCES and EINVAL */
 	if (err == ENOSYS)
 		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
 	if (is_older_than(5, 12))
-		return fail(EINVAL, "needs task local storage in tracing programs: Linux 5.12, this is %s",
+		return fail(EINVAL,
+			    "needs task local storage in tracing programs: Linux 5.12, this is %s",
 			    src_uname()->release);
 	bpf_fail(err, "loading the BPF programs");
 	char *text = mem_strdup(fail_text());
@@ -207,13 +210,14 @@ static int find_missing(void)
 	if (missing & THROTTLE_NO_SMP)
 		return fail(EINVAL, "this kernel is for a single CPU (no CONFIG_SMP)");
 	if (program->bss->level && !program->rodata->may_copy)
-		return fail(EPERM, "lockdown=confidentiality hides which thread is which in a pid namespace");
+		return fail(EPERM, "lockdown=confidentiality hides which thread is which in a pid "
+				   "namespace");
 	return 0;
 }
 
 /*
- * Being switched in, after the programs know whom to look at, sets the clock that waits still pending are
- * measured with. A sleep does it; the event may be lost once, not ten times.
+ * Being switched in, after the programs know whom to look at, sets the clock that waits still
+ * pending are measured with. A sleep does it; the event may be lost once, not ten times.
  */
 static void set_clock(void)
 {

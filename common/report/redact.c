@@ -25,6 +25,9 @@ void redact_on(const char *boot_id)
 	uint64_t words[2] = { 0, 0 };
 	unsigned digits = 0;
 
+	is_on = boot_id != NULL;
+	if (!is_on)
+		return;
 	for (const char *p = boot_id; *p && *p != '\n'; p++) {
 		int value = hex_value(*p);
 
@@ -42,7 +45,6 @@ void redact_on(const char *boot_id)
 		words[1] = hash_keyed(2, boot_id, strlen(boot_id));
 	}
 	memcpy(key, words, sizeof(key));
-	is_on = true;
 }
 
 bool redact_is_on(void)

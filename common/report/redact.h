@@ -11,7 +11,7 @@
 #include "common/base/mem.h"
 #include "common/report/table.h"
 
-void redact_on(const char *boot_id);
+void redact_on(const char *boot_id);    /* NULL: off again */
 bool redact_is_on(void);
 
 /*

@@ -1,4 +1,5 @@
-/* The floor: opens, reads and closes schedstat and stat of every thread, twice, and does nothing with them. */
+/* The floor: opens, reads and closes schedstat and stat of every thread, twice, and does nothing
+ * with them. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /*
- * Runs commands in turn, A B A B ..., and prints for each the median over the rounds of its CPU time and wall time in
- * microseconds and its largest resident memory in KiB: one line a command, "CPU WALL RSS". One warm-up round.
- *     measure ROUNDS COMMAND...      each COMMAND is one word for sh -c (exec'd)
+ * Runs commands in turn, A B A B ..., and prints for each the median over the rounds of its CPU
+ * time and wall time in microseconds and its largest resident memory in KiB: one line a command,
+ * "CPU WALL RSS". One warm-up round. measure ROUNDS COMMAND...      each COMMAND is one word for sh
+ * -c (exec'd)
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -44,7 +45,8 @@ static struct figures run(char *command)
 		execl("/bin/sh", "sh", "-c", line, (char *)NULL);
 		_exit(127);
 	}
-	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 3) {
+	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) > 3) {
 		fprintf(stderr, "measure: '%s' failed\n", command);
 		exit(1);
 	}
@@ -70,7 +72,8 @@ static uint64_t median(uint64_t *values, int count)
 
 int main(int argc, char **argv)
 {
-	static uint64_t cpu[COMMANDS_MAX][ROUNDS_MAX], wall[COMMANDS_MAX][ROUNDS_MAX], rss[COMMANDS_MAX][ROUNDS_MAX];
+	static uint64_t cpu[COMMANDS_MAX][ROUNDS_MAX], wall[COMMANDS_MAX][ROUNDS_MAX],
+		rss[COMMANDS_MAX][ROUNDS_MAX];
 	int rounds = argc > 1 ? atoi(argv[1]) : 0, commands = argc - 2;
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || commands < 1 || commands > COMMANDS_MAX)
@@ -87,6 +90,7 @@ int main(int argc, char **argv)
 		}
 	for (int c = 0; c < commands; c++)
 		printf("%llu %llu %llu\n", (unsigned long long)median(cpu[c], rounds),
-		       (unsigned long long)median(wall[c], rounds), (unsigned long long)median(rss[c], rounds));
+		       (unsigned long long)median(wall[c], rounds),
+		       (unsigned long long)median(rss[c], rounds));
 	return 0;
 }

@@ -127,8 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > 1)
 		memcpy(bytes, data + 1, size - 1);
-	if (choice & 128)
-		redact_on("fuzz");
+	redact_on(choice & 128 ? "fuzz" : NULL);
 	for (enum out_format f = OUT_PEOPLE; f <= OUT_OPENMETRICS; f++) {
 		struct out_config config = {
 			.format = f, .table = tables[choice & 3], .top = NA_U64, .quiet = true,

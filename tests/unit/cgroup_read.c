@@ -14,7 +14,7 @@
 /* A file and the folders it is in. */
 static void add(const char *path, const char *text)
 {
-	char folder[512];
+	char folder[256];
 
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
@@ -37,7 +37,7 @@ static void note(const char *path, const char *folder, unsigned depth, long pare
 
 static void add_group_v2(const char *path, const char *below)
 {
-	char file[512];
+	char file[256];
 
 	snprintf(file, sizeof(file), "v2/sys/fs/cgroup%s/cgroup.procs", path);
 	add(file, "");

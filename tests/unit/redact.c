@@ -100,6 +100,8 @@ int main(void)
 	CHECK_STR(shown(NAME_COMMAND, name), before);
 	redact_on("");
 	CHECK(strcmp(shown(NAME_COMMAND, name), before) != 0);
+	redact_on(NULL);
+	CHECK(!redact_is_on() && shown(NAME_COMMAND, name) == name);
 	arena_free(&a);
 	return check_done("redact");
 }

@@ -1,0 +1,105 @@
+/*
+ * perfbox --doctor: what this host lets the program see. Every capability is probed by use; a refusal
+ * is explained, with the least that would lift it and what each applet lacks until then.
+ */
+#include <string.h>
+
+#include "applets/perfbox/capability.h"
+#include "applets/perfbox/perfbox.h"
+#include "common/kernel/source.h"
+#include "common/report/redact.h"
+
+static const struct column columns[] = {
+	COL(struct capability, capability, "CAPABILITY", ROLE_KEY, UNIT_TEXT, "what was tried"),
+	COL(struct capability, state, "STATE", ROLE_TEXT, UNIT_TEXT,
+	    "ok, limited (in part), refused (not to us), off (built in, not turned on), absent"),
+	COL(struct capability, why, "WHY", ROLE_TEXT, UNIT_TEXT, "what was seen, and what explains a refusal"),
+	COL(struct capability, unlock, NULL, ROLE_TEXT, UNIT_TEXT,
+	    "the least privilege or setting that unlocks it; people read it below the table"),
+	COL(struct capability, affects, NULL, ROLE_TEXT, UNIT_TEXT,
+	    "which applets lose what without it; people read it below the table"),
+	COL(struct capability, usable, NULL, ROLE_GAUGE, UNIT_YES, "ok or limited"),
+};
+
+static const struct table capabilities = {
+	.name = "capabilities", .help = "one thing the applets may need", TABLE(struct capability, columns),
+};
+static const struct table *const tables[] = { &capabilities, NULL };
+
+/* What an applet lacks without a capability. */
+static const struct { const char *capability, *applet, *lost; } losses[] = {
+	{ "btf", "cpuwait", "--exact" },
+	{ "bpf", "cpuwait", "--exact" },
+	{ "proc", "cpuwait", "threads it may not see" },
+	{ "proc", "triage", "threads it may not see" },
+	{ "schedstat", "cpuwait", "%WAIT and its split: switch counts and pressure remain" },
+	{ "schedstat", "triage", "waits of threads: throttled groups and pressure remain" },
+	{ "psi", "cpuwait", "PSI" },
+	{ "psi", "triage", "cpu, memory and io pressure" },
+	{ "cgroup", "cpuwait", "quotas, throttling, %THRTL" },
+	{ "cgroup", "triage", "quotas and throttling" },
+	{ "kmsg", "triage", "what the kernel log dates: past findings" },
+	{ "netns", "triage", "network namespaces other than its own" },
+	{ "openat2", "compare", "reading saved runs" },
+};
+
+/* "cpuwait: --exact; triage: past findings", of the applets there are; NULL: none lacks anything. */
+static const char *find_losses(const char *capability)
+{
+	struct buf text = { 0 };
+	const char *copy = NULL;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(losses[i].capability, capability) && applet_find(losses[i].applet))
+			buf_printf(&text, "%s%s: %s", text.len ? "; " : "", losses[i].applet,
+				   losses[i].lost);
+	if (text.len)
+		copy = arena_text(src_arena(), buf_text(&text));
+	buf_free(&text);
+	return copy;
+}
+
+/* Below the table, what does not fit into it. */
+static void print_lines(struct out *out, const struct capability *row)
+{
+	bool has_label = false;
+
+	if (row->unlock) {
+		out_line(out, row->capability, "unlocked by %s", row->unlock);
+		has_label = true;
+	}
+	if (row->affects)
+		out_line(out, has_label ? " " : row->capability, "without it %s", row->affects);
+}
+
+static int run(struct out *out)
+{
+	const struct src_uname *host = src_uname();
+	struct capability row;
+	bool any = false;
+
+	out_host(out, "perfbox doctor  %s  %s  %s",
+		 host->host ? redact_name(src_arena(), NAME_HOST, host->host) : "-",
+		 host->release ? host->release : "-", src_uid() ? "not root" : "root");
+	for (size_t i = 0; capability_probe(i, &row); i++) {
+		bool is_whole = row.state && !strcmp(row.state, "ok");
+
+		row.affects = is_whole ? NULL : find_losses(row.capability);
+		any = any || row.state;
+		out_row(out, &capabilities, &row);
+		if (row.state && !is_whole)
+			print_lines(out, &row);
+	}
+	if (!any)
+		out_missing(out, "nothing could be probed");
+	return 0;
+}
+
+static const struct mode mode = { .tables = tables, .run = run };
+static const struct mode *const modes[] = { &mode, NULL };
+
+const struct applet applet_doctor = {
+	.name = "doctor",
+	.summary = "what this host lets the program see, why not more, and what unlocks it",
+	.modes = modes,
+};
