@@ -21,6 +21,8 @@ struct mode {
 	const char *summary;               /* of a mode that is not the default */
 	const struct opt *opts;            /* NULL: none of its own */
 	const struct table *const *tables; /* NULL-terminated */
+	/* Which table TSV prints unless told, the options being known; NULL: the first. */
+	const char *(*first_table)(void);
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
 	bool once;                         /* one report unless a count is given (triage) */

@@ -23,6 +23,7 @@ struct rq {
 	__u64 clock_task;              /* the same without time in interrupts and time stolen */
 	__u64 clock_pelt; /* the same, slowed down with the CPU's frequency and capacity */
 	unsigned long lost_idle_time;
+	int cpu;                       /* CONFIG_SMP */
 };
 
 struct cfs_rq {
@@ -47,8 +48,6 @@ struct cfs_rq___5_18 {
 struct task_group {
 	struct cfs_rq **cfs_rq;        /* by CPU; per-CPU memory itself, struct cfs_rq *, since 7.2 at the latest */
 };
-
-extern const struct rq runqueues __ksym __weak;        /* per CPU */
 
 /* include/linux/sched.h */
 struct sched_entity {
@@ -167,33 +166,25 @@ static __always_inline bool task_is_fair(const struct task_struct *task)
 	return task->prio >= 100;
 }
 
-static __always_inline bool cfs_rq_is_of(struct cfs_rq *cfs_rq, struct task_group *group,
-					 const struct rq *rq)
+static __always_inline bool cfs_rq_is_of(struct cfs_rq *cfs_rq, struct task_group *group, int cpu)
 {
-	return cfs_rq && BPF_CORE_READ(cfs_rq, tg) == group && BPF_CORE_READ(cfs_rq, rq) == rq;
+	return cfs_rq && BPF_CORE_READ(cfs_rq, tg) == group && BPF_CORE_READ(cfs_rq, rq, cpu) == cpu;
 }
 
 /*
- * The run queue that task's group has on another CPU, as an address, or NULL. CO-RE can't tell which of the
- * two layouts of struct task_group this is, but what is found says whose it is.
+ * The run queue of a group on a CPU, as an address, or NULL. CO-RE can't tell which of the two layouts of
+ * struct task_group this is, but what is found says whose it is. here: the group's run queue on some CPU;
+ * apart: how far that of the wanted CPU is from it, if they are per-CPU memory; 0: not known.
  */
-static __always_inline struct cfs_rq *cfs_rq_on(struct task_struct *task, int cpu)
+static __always_inline struct cfs_rq *cfs_rq_on(struct task_group *group, int cpu, __u64 here, __u64 apart)
 {
-	struct task_group *group = task->sched_task_group;
-	struct cfs_rq *here = task->se.cfs_rq, *there = NULL;
+	struct cfs_rq **all = BPF_CORE_READ(group, cfs_rq), *there = NULL;
 
-	if (!&runqueues)
-		return NULL;
-	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-
-	if (!rq)
-		return NULL;
-	bpf_core_read(&there, sizeof(there), group->cfs_rq + cpu);
-	if (cfs_rq_is_of(there, group, rq))
+	bpf_core_read(&there, sizeof(there), all + cpu);
+	if (cfs_rq_is_of(there, group, cpu))
 		return there;
-	/* per-CPU things lie as far apart as the CPUs' run queues do */
-	there = (void *)((__u64)here + ((__u64)rq - (__u64)here->rq));
-	return cfs_rq_is_of(there, group, rq) ? there : NULL;
+	there = (void *)(here + apart);
+	return apart && cfs_rq_is_of(there, group, cpu) ? there : NULL;
 }
 
 #endif

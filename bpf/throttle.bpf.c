@@ -1,30 +1,31 @@
 /*
- * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU
- * quota.
+ * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU quota.
  *
- * A wait begins when a thread becomes runnable without running (preempted, yielded, put aside for
- * lack of quota, woken) and ends when it is switched in. At both ends we read the throttled clock
- * of the run queue of its group on its CPU (cfs_rq_throttled_ns); what that clock moved is the
- * throttled part of the wait. A thread asleep while its group is out of quota loses nothing, and
- * nothing is counted.
+ * The wait itself the scheduler measures (sched_info, the numbers behind /proc/TID/schedstat). It begins when
+ * a thread becomes runnable without running (preempted, put aside for lack of quota, woken) and ends when it
+ * is switched in. At both ends we read the throttled clock of the run queue of its group on its CPU
+ * (cfs_rq_throttled_ns): what that moved is the throttled part of the wait. A thread asleep while its group
+ * is out of quota loses nothing, and nothing is counted.
  *
- * All times are on the run queue's clock, which the scheduler brings up to date before each of our
- * events: it costs no call, and waits agree with /proc/TID/schedstat to the nanosecond.
+ * A clock that never moved stands at 0, and then nothing is written down: a wait that finds it moved at its
+ * end and has no beginning began with it at 0. So threads that no quota ever held back cost next to nothing.
+ *
+ * All times are on the run queue's clock, which the scheduler brings up to date before each of our events.
  */
 #include "bpf/kernel.h"
 #include "bpf/throttle.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A thread's book. Written by one CPU at a time: the lock of the thread's run queue is held at each
- * event. */
+/* A thread's book. Written by one CPU at a time: the lock of the thread's run queue is held at each event. */
 struct book {
 	__u64 version;         /* odd while it is being written */
-	__u64 wait_ns, throttled_ns, unsure_ns;        /* waits that are over */
-	__u64 since_ns; /* rq clock at which the wait, or its part on this CPU, began; 0: not
-			   waiting */
+	__u64 throttled_ns, unsure_ns;         /* of waits that are over */
+	__u64 since_ns;        /* rq clock at which the wait, or its part on this CPU, began; 0: none written down */
 	__u64 clock_ns;        /* the throttled clock then; it stays when the wait is over */
 	__u64 cfs_rq;          /* whose clock: an address, only ever compared */
+	__u64 arrivals;        /* how often the thread had got a CPU then: is it still this wait? */
+	__u64 waited_before_ns;        /* when the book was opened */
 };
 
 /*
@@ -50,6 +51,10 @@ __u64 ahead_ns; /* rq clock - CLOCK_MONOTONIC, taken whenever the reader is swit
 /* Under lockdown=confidentiality no memory may be copied: then waits that migrate are unsure. */
 const volatile bool may_copy = true;
 
+/* struct rq of each CPU, an address, as far as one was seen. With more CPUs some waits are unsure. */
+#define CPUS_MAX 4096
+__u64 run_queues[CPUS_MAX];
+
 #define COUNT(what) __sync_fetch_and_add(&counts.what, 1)
 #define BARRIER() asm volatile("" ::: "memory")
 
@@ -66,6 +71,8 @@ static __always_inline __u32 find_missing(void)
 		found |= THROTTLE_NO_BANDWIDTH;
 	if (!bpf_core_field_exists(task->on_cpu))
 		found |= THROTTLE_NO_SMP;
+	if (!bpf_core_field_exists(task->sched_info.last_queued))
+		found |= THROTTLE_NO_INFO;
 	return found;
 }
 
@@ -74,39 +81,62 @@ static __always_inline __u64 at_least_zero(__u64 a, __u64 b)
 	return a > b ? a - b : 0;
 }
 
-/* rq clock when the thread last got a CPU; 0 if the kernel does not keep it. */
-static __always_inline __u64 last_arrival(struct task_struct *task)
-{
-	return bpf_core_field_exists(task->sched_info.last_arrival) ? task->sched_info.last_arrival
-								    : 0;
-}
-
-/* What a wait that ends at `end` adds; `now` is when its clock is read, later than its end if that
- * was missed. */
 struct piece {
-	__u64 wait_ns, throttled_ns, unsure_ns;
+	__u64 throttled_ns, unsure_ns;
 };
 
-static __always_inline void measure(const struct book *book, struct task_struct *task, __u64 end,
-				    __u64 now, struct piece *piece)
+/* The wait written down, which ended at `end`; clock is what its clock says `now`, later if the end was missed. */
+static __always_inline struct piece measure(const struct book *book, struct task_struct *task, __u64 clock,
+					    __u64 end, __u64 now)
 {
-	struct cfs_rq *cfs_rq = task->se.cfs_rq;
-	__u64 wait = end - book->since_ns;
+	__u64 wait = at_least_zero(end, book->since_ns);
+	struct piece piece = {};
 
-	piece->wait_ns = wait;
-	piece->throttled_ns = piece->unsure_ns = 0;
 	if (!task_is_fair(task))
-		return;
-	if (book->cfs_rq != (__u64)cfs_rq) {
-		piece->unsure_ns = wait;
-		return;
+		return piece;
+	if (book->cfs_rq != (__u64)task->se.cfs_rq) {
+		piece.unsure_ns = wait;
+		return piece;
 	}
-	__u64 moved = at_least_zero(cfs_rq_throttled_ns(cfs_rq, now, false), book->clock_ns);
+	__u64 moved = at_least_zero(clock, book->clock_ns);
 	__u64 most = moved < wait ? moved : wait;
-	__u64 least = at_least_zero(moved, now - end);
+	__u64 least = at_least_zero(moved, at_least_zero(now, end));
 
-	piece->throttled_ns = least < most ? least : most;
-	piece->unsure_ns = most - piece->throttled_ns;
+	piece.throttled_ns = least < most ? least : most;
+	piece.unsure_ns = most - piece.throttled_ns;
+	return piece;
+}
+
+/* A wait that is not written down: it began with the clock at 0, or its beginning was missed. */
+static __always_inline struct piece measure_unwritten(const struct book *book, struct task_struct *task,
+						      __u64 clock, __u64 now)
+{
+	__u64 queued = task->sched_info.last_queued;
+	__u64 wait = queued ? at_least_zero(now, queued) : 0;
+	bool is_missed = book->cfs_rq == (__u64)task->se.cfs_rq;
+	__u64 moved = is_missed ? at_least_zero(clock, book->clock_ns) : clock;
+	struct piece piece = {};
+
+	if (!task_is_fair(task))
+		return piece;
+	if (is_missed || moved > wait)
+		piece.unsure_ns = moved < wait ? moved : wait;
+	else
+		piece.throttled_ns = moved;
+	return piece;
+}
+
+static __always_inline void learn_cpu(const struct rq *rq)
+{
+	run_queues[rq->cpu & (CPUS_MAX - 1)] = (__u64)rq;
+}
+
+/* How far per-CPU memory of one CPU is from another's; 0 if one of them was never seen. */
+static __always_inline __u64 apart(int from, int to)
+{
+	__u64 a = run_queues[from & (CPUS_MAX - 1)], b = run_queues[to & (CPUS_MAX - 1)];
+
+	return a && b ? b - a : 0;
 }
 
 static __always_inline void write_begin(struct book *book)
@@ -121,23 +151,42 @@ static __always_inline void write_end(struct book *book)
 	book->version++;
 }
 
-/* Close the wait that began at since_ns. */
-static __always_inline void settle(struct book *book, struct task_struct *task, __u64 end,
-				   __u64 now)
+static __always_inline void add(struct book *book, struct piece piece)
 {
-	struct piece piece;
-
-	if (end < book->since_ns || now < end) {
-		COUNT(dropped);
-	} else {
-		if (book->cfs_rq != (__u64)task->se.cfs_rq && task_is_fair(task))
-			COUNT(regrouped);
-		measure(book, task, end, now, &piece);
-		book->wait_ns += piece.wait_ns;
-		book->throttled_ns += piece.throttled_ns;
-		book->unsure_ns += piece.unsure_ns;
-	}
+	book->throttled_ns += piece.throttled_ns;
+	book->unsure_ns += piece.unsure_ns;
 	book->since_ns = 0;
+}
+
+static __always_inline void settle(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+{
+	if (book->cfs_rq != (__u64)task->se.cfs_rq)
+		COUNT(regrouped);
+	add(book, measure(book, task, clock, now, now));
+}
+
+/* The wait written down ended without our being told. */
+static __always_inline void settle_missed(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+{
+	__u64 end = task->sched_info.last_arrival;
+
+	if (task->sched_info.pcount == book->arrivals + 1 && end >= book->since_ns && end <= now) {
+		COUNT(repaired);
+		add(book, measure(book, task, clock, end, now));
+	} else {
+		COUNT(dropped);
+		book->since_ns = 0;
+	}
+}
+
+static __always_inline void settle_unwritten(struct book *book, struct task_struct *task, __u64 clock,
+					     __u64 now)
+{
+	struct piece piece = measure_unwritten(book, task, clock, now);
+
+	if (piece.unsure_ns)
+		COUNT(repaired);
+	add(book, piece);
 }
 
 static __always_inline struct book *find_book(struct task_struct *task)
@@ -149,66 +198,56 @@ static __always_inline struct book *find_book(struct task_struct *task)
 	return book;
 }
 
+static __always_inline void write_down(struct book *book, struct task_struct *task, __u64 cfs_rq,
+				       __u64 clock, __u64 now)
+{
+	book->since_ns = now;
+	book->clock_ns = clock;
+	book->cfs_rq = cfs_rq;
+	book->arrivals = task->sched_info.pcount;
+}
+
 static __always_inline void begin_wait(struct task_struct *task, bool has_just_run)
 {
+	struct cfs_rq *cfs_rq = task->se.cfs_rq;
+	__u64 now = cfs_rq->rq->clock;
+	__u64 clock = cfs_rq_throttled_ns(cfs_rq, now, false);
+
+	if (!clock)
+		return;
 	struct book *book = find_book(task);
 
 	if (!book)
 		return;
-	struct cfs_rq *cfs_rq = task->se.cfs_rq;
-	__u64 now = cfs_rq->rq->clock;
-
-	if (book->since_ns && !has_just_run && last_arrival(task) < book->since_ns)
-		return; /* preempted on its way to sleep and woken before it slept: it waits already
-			 */
+	if (book->since_ns && !has_just_run && task->sched_info.pcount == book->arrivals)
+		return;        /* preempted on its way to sleep and woken before it slept: it waits already */
 	write_begin(book);
-	if (book->since_ns) {
-		COUNT(repaired);       /* it got a CPU in between and nobody told us */
-		settle(book, task, last_arrival(task), now);
-	}
-	book->since_ns = now;
-	book->clock_ns = cfs_rq_throttled_ns(cfs_rq, now, false);
-	book->cfs_rq = (__u64)cfs_rq;
+	if (book->since_ns)
+		settle_missed(book, task, clock, now);
+	write_down(book, task, (__u64)cfs_rq, clock, now);
 	write_end(book);
-}
-
-/* Its beginning was missed: the scheduler knows when it was, but what the clock said then we only
- * bound. */
-static __always_inline void settle_unannounced(struct book *book, struct task_struct *task,
-					       __u64 now)
-{
-	struct cfs_rq *cfs_rq = task->se.cfs_rq;
-	__u64 queued = 0;
-
-	if (bpf_core_field_exists(task->sched_info.last_queued))
-		queued = task->sched_info.last_queued;
-	if (!queued || queued > now) {
-		COUNT(dropped);
-		return;
-	}
-	COUNT(repaired);
-	__u64 moved = cfs_rq_throttled_ns(cfs_rq, now, false);
-
-	if (book->cfs_rq == (__u64)cfs_rq)
-		moved = at_least_zero(moved, book->clock_ns);
-	book->wait_ns += now - queued;
-	if (task_is_fair(task))
-		book->unsure_ns += moved < now - queued ? moved : now - queued;
 }
 
 static __always_inline void end_wait(struct task_struct *task)
 {
+	struct cfs_rq *cfs_rq = task->se.cfs_rq;
+	__u64 now = cfs_rq->rq->clock;
+	__u64 clock = cfs_rq_throttled_ns(cfs_rq, now, false);
+
+	if (!clock)
+		return;
 	struct book *book = find_book(task);
 
 	if (!book)
 		return;
-	__u64 now = task->se.cfs_rq->rq->clock;
-
 	write_begin(book);
-	if (book->since_ns)
-		settle(book, task, now, now);
-	else
-		settle_unannounced(book, task, now);
+	if (book->since_ns && task->sched_info.pcount == book->arrivals) {
+		settle(book, task, clock, now);
+	} else {
+		if (book->since_ns)
+			settle_missed(book, task, clock, now);
+		settle_unwritten(book, task, clock, now);
+	}
 	write_end(book);
 }
 
@@ -258,28 +297,17 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 {
 	if (find_missing())
 		return 0;
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
-
-	if (!book || !book->since_ns)
+	if (!task_is_runnable(task))
 		return 0;
-	struct cfs_rq *cfs_rq = NULL;
-	__u64 now = task->se.cfs_rq->rq->clock;
+	struct cfs_rq *here = task->se.cfs_rq, *there = NULL;
+	struct rq *rq = here->rq;
+	__u64 now = rq->clock;
+	__u64 clock = cfs_rq_throttled_ns(here, now, false);
 
-	write_begin(book);
-	if (!task->on_rq) {
-		COUNT(repaired);       /* asleep: a wait that ended unseen */
-		settle(book, task, last_arrival(task), now);
-	} else {
-		COUNT(migrated);
-		settle(book, task, now, now);
-		if (may_copy)
-			cfs_rq = cfs_rq_on(task, cpu);
-		if (cfs_rq)
-			book->clock_ns = cfs_rq_throttled_ns(cfs_rq, now, true);
-		book->since_ns = now;
-		book->cfs_rq = (__u64)cfs_rq;
-	}
-	write_end(book);
+	learn_cpu(rq);
+	if (may_copy)
+		there = cfs_rq_on(task->sched_task_group, cpu, run_queues[rq->cpu & (CPUS_MAX - 1)] ?
+				  0 : 0, apart(rq->cpu, cpu));
 	return 0;
 }
 
@@ -386,6 +414,7 @@ int each_task(struct bpf_iter__task *ctx)
 	}
 	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
 
+	learn_cpu(task->se.cfs_rq->rq);
 	if (!book)
 		book = open_book(task);
 	if (!book) {

@@ -17,13 +17,13 @@ struct throttle_row {
 			    together */
 };
 
-/* How often something had to be repaired or given up. */
+/* Only threads whose group was ever out of quota on their CPU are looked at, so only they can be lost. */
 struct throttle_counts {
 	__u64 migrated;        /* waits that went on on another CPU; counted on both */
 	__u64 regrouped;       /* waits during which the thread changed its cgroup: unsure */
-	__u64 repaired; /* events that never came; the scheduler's own stamps stood in for them */
-	__u64 dropped;         /* waits given up: no stamp could stand in */
-	__u64 unseen; /* events of threads we could not remember: no memory when they were made */
+	__u64 repaired;        /* events that never came; the scheduler's own stamps stood in for them */
+	__u64 dropped;         /* waits whose throttled part was given up: nothing could stand in */
+	__u64 unseen;          /* events of threads without a book: no memory when they were made */
 };
 
 /* What a run of the iterator is for. */
@@ -37,5 +37,6 @@ enum throttle_pass {
 #define THROTTLE_NO_GROUPS    1u       /* CONFIG_FAIR_GROUP_SCHED */
 #define THROTTLE_NO_BANDWIDTH 2u       /* CONFIG_CFS_BANDWIDTH */
 #define THROTTLE_NO_SMP       4u       /* CONFIG_SMP */
+#define THROTTLE_NO_INFO      8u       /* CONFIG_SCHED_INFO */
 
 #endif

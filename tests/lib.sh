@@ -16,7 +16,7 @@ script=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/perfbox-$script.XXXXXX") || exit 1
 out=$work/out err=$work/err
 : >"$out" >"$err"
-title='' why='' ran='' cleanup=''
+title='' why='' ran='' first='' cleanup=''
 status=0
 is_finished=
 
@@ -42,8 +42,14 @@ leave()
 trap leave EXIT
 trap 'exit 1' INT TERM HUP
 
+# Of several runs in one test the first that was not as wanted is shown.
 add_why()
 {
+	if [ -z "$why" ]; then
+		cp "$out" "$work/first.out"
+		cp "$err" "$work/first.err"
+		first="$ran (status $status)"
+	fi
 	why="$why${why:+; }$1"
 }
 
@@ -55,9 +61,9 @@ end()
 	else
 		echo "FAIL $area/$script: $title: $why"
 		if [ -n "$ran" ]; then
-			echo "    ran: $ran (status $status)"
-			sed -e 's/^/    out| /' -e 40q "$out"
-			sed -e 's/^/    err| /' -e 20q "$err"
+			echo "    ran: $first"
+			sed -e 's/^/    out| /' -e 20q "$work/first.out" | cut -c 1-400
+			sed -e 's/^/    err| /' -e 10q "$work/first.err" | cut -c 1-400
 		fi
 	fi
 	title='' why=''

@@ -52,6 +52,7 @@ static int start(int argc, char **argv)
 	cpuwait.now = &looks[0];
 	cpuwait.before = &looks[1];
 	looks_done = 0;
+	cpuwait.is_by_process = by && !strcmp(by, "process");
 	if (argc > 1)
 		return fail(EINVAL, "unexpected word '%s'", argv[1]);
 	if (cpuwait.selection.comm &&
@@ -248,9 +249,11 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 		out_missing(out,
 			    "/proc/PID/schedstat %s: run-queue wait is unknown, switches and "
 			    "pressure are what is left",
-			    t->lacks_schedstat ? "does not exist (kernel without CONFIG_SCHED_INFO)"
-					       : "is all zero (kernel.task_delayacct or "
-						 "CONFIG_SCHEDSTATS is off)");
+			    t->missing_schedstat ?
+				    "does not exist (kernel without CONFIG_SCHED_INFO)" :
+				    "is all zero (kernel.task_delayacct or CONFIG_SCHEDSTATS is off)");
+	else if (t->missing_schedstat)
+		out_missing(out, "/proc/PID/task/%u/schedstat: missing", t->missing_schedstat);
 	if (psi_error)
 		out_note(out, "%s", fail_text());
 	if (!cpuwait.layout.cpu.version)
@@ -293,6 +296,8 @@ static int read_look(struct out *out, struct look *now, struct look *before)
 		err = check_asked(out, &now->threads);
 	if (err < 0)
 		return err;
+	if (!selection_is_all(s) && !s->cgroup)
+		split_mark_selected(now, &cpuwait.layout);
 	if (s->pids.count || s->tids.count)
 		split_add_members(now, &cpuwait.layout);
 	if (is_exact) {
@@ -323,7 +328,7 @@ static int look(struct out *out)
 		if (is_exact)
 			split_exact(now, before);
 		show_host(out);
-		if (by && !strcmp(by, "process"))
+		if (cpuwait.is_by_process)
 			show_processes(out);
 		else
 			show_threads(out);
@@ -352,7 +357,13 @@ static void stop(void)
 	}
 }
 
+static const char *first_table(void)
+{
+	return by && !strcmp(by, "process") ? "processes" : "threads";
+}
+
 static const struct mode mode = {
+	.first_table = first_table,
 	.operands = "[interval [count]]",
 	.opts = options,
 	.tables = cpuwait_tables,

@@ -58,7 +58,7 @@ struct threads {
 	size_t count, cap;
 	struct hash by_tid;            /* tid -> index + 1 */
 	bool has_schedstat;            /* some thread has a count in it */
-	bool lacks_schedstat;          /* the file does not exist */
+	uint32_t missing_schedstat;    /* a thread that has no such file; 0 none */
 	unsigned exited, started;      /* since the look before */
 	unsigned unreadable, garbled;  /* files of this look */
 	const char *garbled_text;      /* the first of them and why; lives as long as the frame */
@@ -82,6 +82,7 @@ struct group {
 	const uint64_t *percpu_ns;     /* ran by CPU so far; v1 groups that are listed */
 	unsigned percpu_count;
 	bool is_under_throttled;
+	bool has_selected;             /* a thread asked for by -p, --tid or -C is in it or below */
 	/* filled by split_threads for groups that were throttled in the interval, its children
 	 * included */
 	size_t members, runnable;
@@ -130,6 +131,7 @@ struct state {
 	struct cgroup_layout layout;
 	struct host host;
 	struct selection selection;
+	bool is_by_process;            /* --by process: all threads are shown, summed */
 	long selected_group;           /* with -G: its index in now->groups; -1 none */
 };
 extern struct state cpuwait;
@@ -140,6 +142,7 @@ void show_host(struct out *out);
 void show_threads(struct out *out);
 void show_processes(struct out *out);
 void show_groups(struct out *out);
+bool group_is_selected(size_t i);      /* whether -p, --tid, -C or -G leave group i of cpuwait.now */
 
 /* threads.c */
 int threads_collect(struct threads *now, const struct selection *selection);
@@ -165,6 +168,7 @@ void groups_free(struct groups *g);
 /* split.c: which part of each thread's wait was throttling. */
 void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout,
 		   uint64_t interval_ns);
+void split_mark_selected(struct look *now, const struct cgroup_layout *layout);
 void split_add_members(struct look *now, const struct cgroup_layout *layout);
 int split_exact_read(struct look *now); /* --exact, at every look; throttle_open first */
 void split_exact(struct look *now, const struct look *before);

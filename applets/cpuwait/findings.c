@@ -223,10 +223,12 @@ static uint64_t queued_ns(const struct thread *t)
 
 static int by_queue(const void *a, const void *b)
 {
-	uint64_t x = queued_ns(*(const struct thread *const *)a),
-		 y = queued_ns(*(const struct thread *const *)b);
+	const struct thread *x = *(const struct thread *const *)a;
+	const struct thread *y = *(const struct thread *const *)b;
 
-	return (x < y) - (x > y);
+	if (queued_ns(x) != queued_ns(y))
+		return queued_ns(x) < queued_ns(y) ? 1 : -1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 static void report_saturated(struct out *out, const struct look *now, const struct host *host)
@@ -396,15 +398,6 @@ static void report_steal(struct out *out, const struct host *host)
 	out_finding(out, f);
 }
 
-static bool has_selected_member(const struct look *now, size_t group)
-{
-	for (size_t i = 0; i < now->threads.count; i++)
-		if (now->threads.items[i].is_selected && now->threads.items[i].group >= 0 &&
-		    group_is_within(&now->groups, (size_t)now->threads.items[i].group, group))
-			return true;
-	return false;
-}
-
 void findings_report(struct out *out, const struct look *now, const struct host *host,
 		     const struct cgroup_layout *layout, const struct selection *selection)
 {
@@ -412,7 +405,7 @@ void findings_report(struct out *out, const struct look *now, const struct host 
 
 	for (size_t i = 0; i < now->groups.count; i++)
 		if (is_throttled(now, i, host->interval_ns) &&
-		    (is_all || has_selected_member(now, i)))
+		    group_is_selected(i))
 			report_throttled(out, now, i, host, layout);
 	report_pinned(out, now, host);
 	if (!is_all)

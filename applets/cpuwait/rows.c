@@ -78,8 +78,8 @@ static const struct column process_columns[] = {
 struct group_row {
 	const char *cgroup, *names, *limited_by, *container_id, *pod_uid;
 	double quota_cpus, effective_cpus, used_cpus, lost_cpus, pressure_ratio;
-	uint64_t periods, throttled_periods, throttled_ns, burst_ns, threads, throttled_total_ns,
-		throttled_periods_total;
+	uint64_t periods, throttled_periods, throttled_ns, burst_ns, threads, total_throttled_ns,
+		total_throttled_periods;
 	struct group *group;
 };
 
@@ -108,9 +108,9 @@ static const struct column group_columns[] = {
 	    "share of the interval some task of it waited for a CPU (v2)"),
 	COL(struct group_row, threads, "THREADS", ROLE_GAUGE, UNIT_COUNT,
 	    "threads in it and below"),
-	COL(struct group_row, throttled_periods_total, NULL, ROLE_COUNTER, UNIT_COUNT,
+	COL(struct group_row, total_throttled_periods, NULL, ROLE_COUNTER, UNIT_COUNT,
 	    "throttled periods since it was made"),
-	COL(struct group_row, throttled_total_ns, NULL, ROLE_COUNTER, UNIT_NS,
+	COL(struct group_row, total_throttled_ns, NULL, ROLE_COUNTER, UNIT_NS,
 	    "throttled time since it was made"),
 	COL_NAME(struct group_row, container_id, NULL, ROLE_TEXT, NAME_CONTAINER,
 		 "container id in the path"),
@@ -413,9 +413,9 @@ void show_processes(struct out *out)
 
 		if (!t->is_selected || (t->is_new && *at))
 			continue;
+		threads_read_switches(t);
 		struct thread_row row = thread_row(t, a);
 
-		threads_read_switches(t);
 		if (!*at) {
 			rows[count] = arena_alloc(a, sizeof(row));
 			*rows[count] = row;
@@ -438,14 +438,16 @@ void show_processes(struct out *out)
 	hash_free(&by_tgid);
 }
 
-/* With -G: the group, those in it, and those it is in, whose quotas are its limits too. */
-static bool is_group_selected(size_t i)
+/* With -p, --tid or -C: the groups these threads are in. With -G: the group, those in it, and those it is in, whose quotas are its limits too. */
+bool group_is_selected(size_t i)
 {
 	const struct groups *g = &cpuwait.now->groups;
 	long asked = cpuwait.selected_group;
 
-	if (!cpuwait.selection.cgroup)
+	if (selection_is_all(&cpuwait.selection))
 		return true;
+	if (!cpuwait.selection.cgroup)
+		return g->items[i].has_selected;
 	return asked >= 0 &&
 	       (group_is_within(g, i, (size_t)asked) || group_is_within(g, (size_t)asked, i));
 }
@@ -457,7 +459,7 @@ void show_groups(struct out *out)
 	for (size_t i = 0; i < cpuwait.now->groups.count; i++) {
 		struct group *g = &cpuwait.now->groups.items[i];
 
-		if (!g->is_listed || !is_group_selected(i))
+		if (!g->is_listed || !group_is_selected(i))
 			continue;
 		once_throttled +=
 			g->cpu.throttled_periods != NA_U64 && g->cpu.throttled_periods > 0;
@@ -477,8 +479,8 @@ void show_groups(struct out *out)
 			.burst_ns = g->cpu.burst_ns,
 			.pressure_ratio = interval_share(g->pressure_ns),
 			.threads = NA_U64,
-			.throttled_total_ns = g->cpu.throttled_ns,
-			.throttled_periods_total = g->cpu.throttled_periods,
+			.total_throttled_ns = g->cpu.throttled_ns,
+			.total_throttled_periods = g->cpu.throttled_periods,
 		};
 
 		out_row(out, &group_table, &row);

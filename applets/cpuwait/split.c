@@ -41,7 +41,8 @@ static void keep_worst(struct group *group, struct thread *t)
 	for (size_t i = 0; i < sizeof(group->worst) / sizeof(group->worst[0]); i++) {
 		struct thread *other = group->worst[i];
 
-		if (other && other->waited_ns >= t->waited_ns)
+		if (other && (other->waited_ns > t->waited_ns ||
+			      (other->waited_ns == t->waited_ns && other->tid <= t->tid)))
 			continue;
 		group->worst[i] = t;
 		if (!other)
@@ -265,32 +266,41 @@ void split_threads(struct look *now, const struct look *before, const struct cgr
 	free(l);
 }
 
-/* With -p or --tid: the others under the same quota are needed for the bounds, and nothing else. */
-void split_add_members(struct look *now, const struct cgroup_layout *layout)
+/* The groups that the threads asked for are in. */
+void split_mark_selected(struct look *now, const struct cgroup_layout *layout)
 {
 	struct groups *g = &now->groups;
-	size_t selected = now->threads.count;
-	bool *is_wanted = mem_alloc(g->count * sizeof(bool));
 
-	for (size_t i = 0; i < selected; i++) {
+	for (size_t i = 0; i < now->threads.count; i++) {
 		const struct thread *t = &now->threads.items[i];
 		struct text text, path;
 
-		if (src_readf(&text, "proc/%u/task/%u/cgroup", t->tgid, t->tid) < 0 ||
+		if (!t->is_selected ||
+		    src_readf(&text, "proc/%u/task/%u/cgroup", t->tgid, t->tid) < 0 ||
 		    !task_parse_cgroup(text, layout->cpu.version == 2 ? "" : "cpu", &path))
 			continue;
 		struct group *group = groups_find(g, arena_text(src_arena(), path));
 
 		for (long at = group ? group - g->items : -1; at >= 0; at = g->items[at].parent)
-			is_wanted[at] |= g->items[at].is_listed;
+			g->items[at].has_selected = true;
 	}
+}
+
+/* With -p or --tid: the others under the same quota are needed for the bounds, and nothing else. */
+void split_add_members(struct look *now, const struct cgroup_layout *layout)
+{
+	struct groups *g = &now->groups;
+	bool *is_wanted = mem_alloc(g->count * sizeof(bool));
+
 	for (size_t i = 0; i < g->count; i++) {
+		const struct group *group = &g->items[i];
 		const uint32_t *tids;
 		size_t count;
 
-		is_wanted[i] |= g->items[i].parent >= 0 && is_wanted[g->items[i].parent];
+		is_wanted[i] = (group->has_selected && group->is_listed) ||
+			       (group->parent >= 0 && is_wanted[group->parent]);
 		if (!is_wanted[i] ||
-		    cgroup_read_threads(&layout->cpu, g->items[i].folder, &tids, &count) < 0)
+		    cgroup_read_threads(&layout->cpu, group->folder, &tids, &count) < 0)
 			continue;
 		for (size_t k = 0; k < count; k++)
 			threads_add(&now->threads, tids[k]);

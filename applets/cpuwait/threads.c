@@ -28,16 +28,11 @@ static char *append_number(char *p, uint32_t n)
 	return p;
 }
 
-/* "TID/NAME" below a task folder; "TID/task/TID/NAME" below proc, where any thread can be named */
-static const char *thread_file(char to[FILE_NAME_MAX], uint32_t tid, bool is_below_proc,
-			       const char *name)
+/* "TID/NAME" */
+static const char *thread_file(char to[FILE_NAME_MAX], uint32_t tid, const char *name)
 {
 	char *p = append_number(to, tid);
 
-	if (is_below_proc) {
-		memcpy(p, "/task/", 6);
-		p = append_number(p + 6, tid);
-	}
 	*p++ = '/';
 	memcpy(p, name, strlen(name) + 1);
 	return to;
@@ -76,30 +71,25 @@ static void note_garbled(struct threads *now, const struct src_dir *dir, const c
 						 name, fail_text());
 }
 
-/* One thread's files; false if it is gone or can't be read. tgid 0: found out from status. */
-static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_proc, uint32_t tgid,
-		       uint32_t tid)
+static struct thread unknown_thread(uint32_t tgid, uint32_t tid)
+{
+	return (struct thread){
+		.tid = tid, .tgid = tgid, .group = -1, .state = '?', .is_selected = true,
+		.run_ns = NA_U64, .raw_wait_ns = NA_U64, .runs = NA_U64, .voluntary = NA_U64,
+		.involuntary = NA_U64, .start_ticks = NA_U64, .utime_ticks = NA_U64,
+		.stime_ticks = NA_U64, .cpu = CPU_UNKNOWN,
+	};
+}
+
+/* One thread's two files, below its process's task folder; false if it is gone or can't be read. */
+static bool add_thread(struct threads *now, struct src_dir *dir, uint32_t tgid, uint32_t tid)
 {
 	char name[FILE_NAME_MAX];
-	struct thread t = { .tid = tid,
-			    .tgid = tgid,
-			    .group = -1,
-			    .run_ns = NA_U64,
-			    .raw_wait_ns = NA_U64,
-			    .runs = NA_U64,
-			    .voluntary = NA_U64,
-			    .involuntary = NA_U64,
-			    .is_selected = true,
-			    .state = '?',
-			    .start_ticks = NA_U64,
-			    .utime_ticks = NA_U64,
-			    .stime_ticks = NA_U64,
-			    .cpu = CPU_UNKNOWN };
+	struct thread t = unknown_thread(tgid, tid);
 	struct task_schedstat schedstat;
 	struct task_stat stat;
 	struct text text;
-	int err = now->lacks_schedstat ? -ENOENT :
-		src_dir_read(dir, thread_file(name, tid, is_below_proc, "schedstat"), &text);
+	int err = src_dir_read(dir, thread_file(name, tid, "schedstat"), &text);
 	bool is_missing = err == -ENOENT;
 
 	if (err >= 0 && task_parse_schedstat(text, &schedstat) >= 0) {
@@ -110,12 +100,13 @@ static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_p
 	} else if (err >= 0) {
 		note_garbled(now, dir, name);
 	}
-	err = src_dir_read(dir, thread_file(name, tid, is_below_proc, "stat"), &text);
+	err = src_dir_read(dir, thread_file(name, tid, "stat"), &text);
 	if (err < 0) {
 		now->unreadable += err != -ENOENT && err != -ESRCH;
 		return false;
 	}
-	now->lacks_schedstat |= is_missing;
+	if (is_missing && !now->missing_schedstat)
+		now->missing_schedstat = tid;
 	if (task_parse_stat(text, &stat) < 0)
 		note_garbled(now, dir, name);
 	else
@@ -126,21 +117,26 @@ static bool add_thread(struct threads *now, struct src_dir *dir, bool is_below_p
 	return true;
 }
 
-static int add_process(struct threads *now, uint32_t pid)
+static int open_tasks(struct src_dir *dir, uint32_t pid)
 {
 	char path[FILE_NAME_MAX] = "proc/";
+
+	memcpy(append_number(path + 5, pid), "/task", 6);
+	return src_dir_open(dir, path);
+}
+
+static int add_process(struct threads *now, uint32_t pid)
+{
 	struct src_dir dir;
 	const uint32_t *tids;
 	size_t count;
-
-	memcpy(append_number(path + 5, pid), "/task", 6);
-	int err = src_dir_open(&dir, path);
+	int err = open_tasks(&dir, pid);
 
 	if (err < 0)
 		return err;
 	err = src_dir_numbers(&dir, &tids, &count);
 	for (size_t i = 0; err >= 0 && i < count; i++)
-		add_thread(now, &dir, false, pid, tids[i]);
+		add_thread(now, &dir, pid, tids[i]);
 	src_dir_close(&dir);
 	return err;
 }
@@ -164,28 +160,43 @@ static int add_all(struct threads *now)
 	return err;
 }
 
-static uint32_t thread_tgid(uint32_t tid)
+/* Whose task folder has this thread: its status says, also under the name of a thread that is not the first. */
+static uint32_t find_tgid(uint32_t tid)
 {
 	struct task_status status;
 	struct text text;
+	struct src_dir proc;
+	const uint32_t *pids;
+	size_t count = 0;
 
-	if (src_readf(&text, "proc/%u/task/%u/status", tid, tid) < 0 ||
-	    task_parse_status(text, &status) < 0 || status.tgid == NA_U64)
+	if (src_readf(&text, "proc/%u/status", tid) >= 0 &&
+	    task_parse_status(text, &status) >= 0 && status.tgid != NA_U64)
+		return (uint32_t)status.tgid;
+	/* a saved run that looked at whole processes did not read that name */
+	if (src_is_live() || src_dir_open(&proc, "proc") < 0)
 		return tid;
-	return (uint32_t)status.tgid;
+	if (src_dir_numbers(&proc, &pids, &count) < 0)
+		count = 0;
+	src_dir_close(&proc);
+	for (size_t i = 0; i < count; i++)
+		if (src_exists(arena_printf(src_arena(), "proc/%u/task/%u/stat", pids[i], tid)))
+			return pids[i];
+	return tid;
 }
 
 static bool add_tid(struct threads *now, uint32_t tid)
 {
-	struct src_dir proc;
+	uint32_t tgid;
+	struct src_dir dir;
 
 	if (threads_find(now, tid))
 		return true;
-	if (src_dir_open(&proc, "proc") < 0)
+	tgid = find_tgid(tid);
+	if (open_tasks(&dir, tgid) < 0)
 		return false;
-	bool is_there = add_thread(now, &proc, true, thread_tgid(tid), tid);
+	bool is_there = add_thread(now, &dir, tgid, tid);
 
-	src_dir_close(&proc);
+	src_dir_close(&dir);
 	return is_there;
 }
 
@@ -225,7 +236,8 @@ int threads_collect(struct threads *now, const struct selection *selection)
 
 	now->count = now->unreadable = now->garbled = 0;
 	now->missing_pid = now->missing_tid = 0;
-	now->has_schedstat = now->lacks_schedstat = false;
+	now->has_schedstat = false;
+	now->missing_schedstat = 0;
 	hash_reset(&now->by_tid);
 	for (size_t i = 0; i < selection->pids.count; i++)
 		if (selection->pids.items[i] > UINT32_MAX ||
@@ -263,14 +275,16 @@ static int by_total_wait(const void *a, const void *b)
 {
 	const struct thread *x = *(struct thread *const *)a, *y = *(struct thread *const *)b;
 
-	return (x->raw_wait_ns < y->raw_wait_ns) - (x->raw_wait_ns > y->raw_wait_ns);
+	if (x->raw_wait_ns != y->raw_wait_ns)
+		return x->raw_wait_ns < y->raw_wait_ns ? 1 : -1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
 /* Which threads need their switch counts at this look already, before it is known what will be
  * shown. */
 static void read_switches_ahead(struct threads *now, bool is_first)
 {
-	bool all = !now->has_schedstat || (is_first && now->count <= SWITCHES_AT_START_MAX);
+	bool all = !now->has_schedstat || cpuwait.is_by_process || (is_first && now->count <= SWITCHES_AT_START_MAX);
 
 	for (size_t i = 0; i < now->count; i++)
 		if (all || now->items[i].state == 'R')

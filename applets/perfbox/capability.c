@@ -1,6 +1,6 @@
 /*
- * The probes of the doctor: each tries one thing and says what came of it. A refusal is explained by
- * what the program runs under.
+ * The probes of the doctor: each tries one thing and says what came of it. A refusal is explained
+ * by what the program runs under.
  */
 #include "applets/perfbox/capability.h"
 
@@ -47,25 +47,35 @@ static bool is_unknown(int err)
 
 static bool is_not_built_in(int err)
 {
-	return err == -ENOSYS || err == -EAFNOSUPPORT || err == -EPROTONOSUPPORT || err == -EOPNOTSUPP;
+	return err == -ENOSYS || err == -EOPNOTSUPP || err == -EAFNOSUPPORT ||
+		err == -EPROTONOSUPPORT;
 }
 
-static void set_refused(struct capability *row, int err, enum capability_bit needed, const char *setting,
-			const char *unlock)
+static bool has_filter(void)
 {
-	set(row, "refused", refusal_text(src_arena(), &restraints, err, needed, setting),
-	    restraints_allow(&restraints, needed) && restraints.seccomp == 2 ?
-	    "a seccomp profile that allows it" : unlock);
+	return restraints.seccomp != NA_U64 && restraints.seccomp > 0;
+}
+
+static void set_refused(struct capability *row, int err, enum capability_bit needed,
+			const char *by, const char *unlock)
+{
+	bool is_held = restraints_allow(&restraints, needed);
+
+	if (is_held && err == -EPERM && has_filter())
+		unlock = "a seccomp profile that allows it";
+	else if (is_held && restraints.in_user_namespace)
+		unlock = arena_printf(src_arena(), "in the host's user namespace: %s", unlock);
+	else if (is_held)
+		unlock = NULL;
+	set(row, "refused", refusal_text(src_arena(), &restraints, err, needed, by), unlock);
 }
 
 /* Where no capability would help. */
 static void set_filtered(struct capability *row, int err)
 {
-	bool has_filter = restraints.seccomp != NA_U64 && restraints.seccomp > 0;
-
 	set(row, "refused", arena_printf(src_arena(), "%s: %s", strerrorname_np(-err),
-					 has_filter ? "seccomp filter" : "a security module"),
-	    has_filter ? "a seccomp profile that allows it" : NULL);
+					 has_filter() ? "seccomp filter" : "a security module"),
+	    has_filter() ? "a seccomp profile that allows it" : NULL);
 }
 
 /* "NAME=N", or NULL if it could not be read. */
@@ -138,7 +148,7 @@ static int call_symbols(void *arg, struct buf *reply)
 	int err = elfsym_build_id(fd, hex);
 
 	if (err >= 0)
-		err = elfsym_lookup(fd, (uint64_t)(uintptr_t)call_symbols, name, sizeof(name), &offset);
+		err = elfsym_lookup(fd, (uintptr_t)call_symbols, name, sizeof(name), &offset);
 	close(fd);
 	if (err < 0 && err != -ENOENT)
 		return err;
@@ -153,7 +163,8 @@ static void look_btf(struct capability *row)
 	struct text unused;
 
 	if (!src_exists("sys/kernel/btf/vmlinux")) {
-		set(row, "absent", "no /sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF");
+		set(row, "absent", "no /sys/kernel/btf/vmlinux",
+		    "a kernel with CONFIG_DEBUG_INFO_BTF");
 		return;
 	}
 	int err = src_call("probe btf", call_btf, NULL, &unused);
@@ -169,7 +180,8 @@ static void look_bpf(struct capability *row)
 	static const char unlock[] = "CAP_BPF and CAP_PERFMON (before Linux 5.8: CAP_SYS_ADMIN)";
 	struct text unused;
 	int err = src_call("probe bpf", call_bpf, NULL, &unused);
-	bool is_confidential = restraints.lockdown && !strcmp(restraints.lockdown, "confidentiality");
+	const char *lockdown = restraints.lockdown;
+	bool is_confidential = lockdown && !strcmp(lockdown, "confidentiality");
 
 	if (!err && is_confidential)
 		set(row, "limited", "lockdown=confidentiality: programs can't read kernel memory",
@@ -180,15 +192,17 @@ static void look_bpf(struct capability *row)
 		set(row, "absent", "tracing programs are not built in",
 		    "a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS");
 	else if (!is_unknown(err))
-		set_refused(row, err, restraints_allow(&restraints, CAP_BIT_BPF) ? CAP_BIT_PERFMON :
-			    CAP_BIT_BPF, setting("unprivileged_bpf_disabled",
-						 restraints.unprivileged_bpf_disabled), unlock);
+		set_refused(row, err, restraints_allow(&restraints, CAP_BIT_BPF) ?
+			    CAP_BIT_PERFMON : CAP_BIT_BPF,
+			    setting("unprivileged_bpf_disabled",
+				    restraints.unprivileged_bpf_disabled), unlock);
 }
 
 static int try_perf(enum perf_scope scope)
 {
 	static const char *const keys[] = {
-		[PERF_OWN_USER] = "probe perf own user", [PERF_OWN_KERNEL] = "probe perf own kernel",
+		[PERF_OWN_USER] = "probe perf own user",
+		[PERF_OWN_KERNEL] = "probe perf own kernel",
 		[PERF_CPU] = "probe perf cpu",
 	};
 	struct text unused;
@@ -199,7 +213,8 @@ static int try_perf(enum perf_scope scope)
 static void set_perf(struct capability *row, int err, const char *unlock)
 {
 	if (is_not_built_in(err))
-		set(row, "absent", "perf events are not built in", "a kernel with CONFIG_PERF_EVENTS");
+		set(row, "absent", "perf events are not built in",
+		    "a kernel with CONFIG_PERF_EVENTS");
 	else if (!is_unknown(err))
 		set_refused(row, err, CAP_BIT_PERFMON, setting("perf_event_paranoid",
 			    restraints.perf_event_paranoid), unlock);
@@ -279,13 +294,17 @@ static bool has_address(struct text lines)
 /* kernel/kallsyms.c kallsyms_show_value: with kptr_restrict=0, perf_event_paranoid decides. */
 static void set_hidden_addresses(struct capability *row)
 {
-	const char *why = setting("kptr_restrict", restraints.kptr_restrict);
+	const char *kptr = setting("kptr_restrict", restraints.kptr_restrict);
+	const char *paranoid = setting("perf_event_paranoid", restraints.perf_event_paranoid);
 	bool is_held = restraints_allow(&restraints, CAP_BIT_SYSLOG);
+	bool is_open = restraints.kptr_restrict == 0 && paranoid;
 
-	set(row, "refused", arena_printf(src_arena(), "all addresses read 0: %s%s",
-					 is_held ? "" : "CAP_SYSLOG missing, ", why ? why : ""),
+	set(row, "refused", arena_printf(src_arena(), "addresses read 0: %s%s%s%s",
+		!is_held ? "CAP_SYSLOG missing, " : restraints.in_user_namespace ?
+		"CAP_SYSLOG is held in this user namespace only, " : "", kptr ? kptr : "",
+		is_open ? ", " : "", is_open ? paranoid : ""),
 	    restraints.kptr_restrict == 2 ? "sysctl kernel.kptr_restrict=1, and CAP_SYSLOG" :
-	    "CAP_SYSLOG");
+	    is_open ? "CAP_SYSLOG, or sysctl kernel.perf_event_paranoid=1" : "CAP_SYSLOG");
 }
 
 static void look_kallsyms(struct capability *row)
@@ -305,7 +324,8 @@ static void look_kallsyms(struct capability *row)
 		set_hidden_addresses(row);
 }
 
-static void look_netlink(struct capability *row, const char *key, int protocol, const char *config)
+static void look_netlink(struct capability *row, const char *key, int protocol,
+			 const char *config)
 {
 	struct text unused;
 	int err = src_call(key, call_netlink, &protocol, &unused);
@@ -328,13 +348,14 @@ static void look_sock_diag(struct capability *row)
 	look_netlink(row, "probe netlink sock_diag", NETLINK_SOCK_DIAG, "Linux 3.3");
 }
 
-/* Opening the first packet socket may load the module: where it is not there, it is not asked for. */
+/* Opening the first packet socket may load the module: where it isn't there, it isn't asked for. */
 static void look_packet(struct capability *row)
 {
 	struct text unused;
 
 	if (!src_exists("proc/net/packet")) {
-		set(row, "absent", "no /proc/net/packet: not in use, not tried", "modprobe af_packet");
+		set(row, "absent", "no /proc/net/packet: not in use, not tried",
+		    "modprobe af_packet");
 		return;
 	}
 	int err = src_call("probe packet socket", call_packet, NULL, &unused);
@@ -374,6 +395,10 @@ static void look_proc(struct capability *row)
 	struct text unused;
 	int err = src_read("proc/1/stat", &unused);
 
+	if (err == -ENOENT && !src_exists("proc/self/stat")) {
+		set(row, "absent", "no /proc/PID", "a mounted proc (perfbox never mounts)");
+		return;
+	}
 	if (err < 0) {
 		set(row, "refused", arena_printf(src_arena(), "%s: processes of others are hidden",
 						 strerrorname_np(-err)),
@@ -428,8 +453,8 @@ static void look_schedstat(struct capability *row)
 	else if (task_parse_schedstat(t, &stat) < 0)
 		set(row, "absent", "/proc/self/schedstat makes no sense", NULL);
 	else if (!stat.run_ns)
-		set(row, "off", "/proc/self/schedstat stands at 0", "sysctl kernel.task_delayacct=1, or "
-		    "boot with delayacct");
+		set(row, "off", "/proc/self/schedstat stands at 0",
+		    "sysctl kernel.task_delayacct=1, or boot with delayacct");
 	else
 		set_ok(row, "/proc/PID/schedstat");
 }
@@ -459,9 +484,9 @@ static void look_kmsg(struct capability *row)
 	else if (err == -ENOENT)
 		set(row, "absent", "no /dev/kmsg", "the host's /dev/kmsg in this container");
 	else
-		set_refused(row, err, CAP_BIT_SYSLOG, setting("dmesg_restrict",
-			    restraints.dmesg_restrict), "CAP_SYSLOG, or sysctl kernel.dmesg_restrict=0 "
-			    "and read access to the file");
+		set_refused(row, err, CAP_BIT_SYSLOG,
+			    setting("dmesg_restrict", restraints.dmesg_restrict),
+			    "CAP_SYSLOG, or kernel.dmesg_restrict=0 and read access to the file");
 }
 
 static void look_openat2(struct capability *row)
@@ -483,9 +508,11 @@ static void look_symbols(struct capability *row)
 	int err = src_call("probe symbols", call_symbols, NULL, &id);
 
 	if (!err)
-		set_ok(row, arena_printf(src_arena(), "own build id %.16s...", arena_text(src_arena(), id)));
+		set_ok(row, arena_printf(src_arena(), "own build id %.16s...",
+					 arena_text(src_arena(), id)));
 	else if (!is_unknown(err))
-		set(row, "absent", arena_printf(src_arena(), "own file: %s", strerrorname_np(-err)), NULL);
+		set(row, "absent", arena_printf(src_arena(), "own file: %s", strerrorname_np(-err)),
+		    NULL);
 }
 
 static void look_demangle(struct capability *row)
@@ -493,7 +520,7 @@ static void look_demangle(struct capability *row)
 	static const char *const examples[][2] = {
 		{ "_ZN3foo3barEv", "foo::bar" },
 		{ "_RNvC3foo3bar", "foo::bar" },
-		{ "_D3foo3barFZv", "foo.bar" },
+		{ "_D3foo3barFZv", "foo.bar()" },
 	};
 	char readable[64];
 
@@ -541,6 +568,7 @@ bool capability_probe(size_t i, struct capability *row)
 		restraints_read(src_arena(), &restraints);
 	*row = (struct capability){ .capability = probes[i].name };
 	probes[i].look(row);
+	row->is_own = probes[i].look == look_pcap || probes[i].look == look_demangle;
 	row->usable = row->state && (!strcmp(row->state, "ok") || !strcmp(row->state, "limited"));
 	return true;
 }

@@ -8,11 +8,12 @@
 /* Texts live until the frame's end. */
 struct capability {
 	const char *capability;
-	const char *state;             /* ok limited refused off absent; NULL: a saved run does not say */
+	const char *state;             /* ok limited refused off absent; NULL: not in the saved run */
 	const char *why;
 	const char *unlock;            /* NULL: nothing to unlock, or nothing known to */
 	const char *affects;           /* the doctor's to fill */
 	bool usable;                   /* ok or limited */
+	bool is_own;                   /* of the program, whatever the host */
 };
 
 /* The i-th, counting from 0, in one frame and in order; false: there are no more. */

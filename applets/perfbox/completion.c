@@ -317,7 +317,9 @@ static void zsh_applet(struct buf *to, struct arena *arena, const struct applet 
 	identifier(to, applet->name);
 	buf_add_text(to, "() {\n\t_arguments -s -S");
 	each_option(to, arena, applet, zsh_option);
-	buf_printf(to, " \\\n\t\t'*:operand:%s'\n}\n\n", has_file_operands(applet) ? "_files" : " ");
+	if (has_file_operands(applet))
+		buf_add_text(to, " \\\n\t\t'*:operand:_files'");
+	buf_add_text(to, "\n}\n\n");
 }
 
 static const char zsh_tail[] =
@@ -357,7 +359,8 @@ static void zsh(struct buf *to, struct arena *arena)
 {
 	buf_add_text(to, "#compdef perfbox");
 	applet_names(to);
-	buf_add_text(to, "\n# zsh completion for perfbox; keep it as _perfbox in a folder of $fpath,\n"
+	buf_add_text(to, "\n"
+			 "# zsh completion for perfbox; keep it as _perfbox in a folder of $fpath,\n"
 			 "# or, behind compinit: source <(perfbox --completion zsh)\n\n"
 			 "typeset -ga _perfbox_applets _perfbox_options _perfbox_pages\n"
 			 "_perfbox_applets=(");

@@ -1,7 +1,8 @@
 /*
- * perfbox --doctor: what this host lets the program see. Every capability is probed by use; a refusal
- * is explained, with the least that would lift it and what each applet lacks until then.
+ * perfbox --doctor: what this host lets the program see. Every capability is probed by use; a
+ * refusal is explained, with the least that would lift it and what each applet lacks until then.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "applets/perfbox/capability.h"
@@ -13,7 +14,8 @@ static const struct column columns[] = {
 	COL(struct capability, capability, "CAPABILITY", ROLE_KEY, UNIT_TEXT, "what was tried"),
 	COL(struct capability, state, "STATE", ROLE_TEXT, UNIT_TEXT,
 	    "ok, limited (in part), refused (not to us), off (built in, not turned on), absent"),
-	COL(struct capability, why, "WHY", ROLE_TEXT, UNIT_TEXT, "what was seen, and what explains a refusal"),
+	COL(struct capability, why, "WHY", ROLE_TEXT, UNIT_TEXT,
+	    "what was seen, and what explains a refusal"),
 	COL(struct capability, unlock, NULL, ROLE_TEXT, UNIT_TEXT,
 	    "the least privilege or setting that unlocks it; people read it below the table"),
 	COL(struct capability, affects, NULL, ROLE_TEXT, UNIT_TEXT,
@@ -22,7 +24,8 @@ static const struct column columns[] = {
 };
 
 static const struct table capabilities = {
-	.name = "capabilities", .help = "one thing the applets may need", TABLE(struct capability, columns),
+	.name = "capabilities", .help = "one thing the applets may need",
+	TABLE(struct capability, columns),
 };
 static const struct table *const tables[] = { &capabilities, NULL };
 
@@ -30,20 +33,20 @@ static const struct table *const tables[] = { &capabilities, NULL };
 static const struct { const char *capability, *applet, *lost; } losses[] = {
 	{ "btf", "cpuwait", "--exact" },
 	{ "bpf", "cpuwait", "--exact" },
-	{ "proc", "cpuwait", "threads it may not see" },
-	{ "proc", "triage", "threads it may not see" },
-	{ "schedstat", "cpuwait", "%WAIT and its split: switch counts and pressure remain" },
-	{ "schedstat", "triage", "waits of threads: throttled groups and pressure remain" },
+	{ "proc", "cpuwait", "what it may not see" },
+	{ "proc", "triage", "what it may not see" },
+	{ "schedstat", "cpuwait", "%WAIT and its split (switches and pressure remain)" },
+	{ "schedstat", "triage", "waits of threads (throttled groups and pressure remain)" },
 	{ "psi", "cpuwait", "PSI" },
 	{ "psi", "triage", "cpu, memory and io pressure" },
-	{ "cgroup", "cpuwait", "quotas, throttling, %THRTL" },
+	{ "cgroup", "cpuwait", "quotas, throttling and %THRTL" },
 	{ "cgroup", "triage", "quotas and throttling" },
-	{ "kmsg", "triage", "what the kernel log dates: past findings" },
+	{ "kmsg", "triage", "past findings, dated by the kernel log" },
 	{ "netns", "triage", "network namespaces other than its own" },
-	{ "openat2", "compare", "reading saved runs" },
+	{ "openat2", "compare", "all: saved runs can't be opened" },
 };
 
-/* "cpuwait: --exact; triage: past findings", of the applets there are; NULL: none lacks anything. */
+/* "cpuwait loses --exact; triage loses ...", of the applets there are; NULL: none lacks it. */
 static const char *find_losses(const char *capability)
 {
 	struct buf text = { 0 };
@@ -51,7 +54,7 @@ static const char *find_losses(const char *capability)
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		if (!strcmp(losses[i].capability, capability) && applet_find(losses[i].applet))
-			buf_printf(&text, "%s%s: %s", text.len ? "; " : "", losses[i].applet,
+			buf_printf(&text, "%s%s loses %s", text.len ? "; " : "", losses[i].applet,
 				   losses[i].lost);
 	if (text.len)
 		copy = arena_text(src_arena(), buf_text(&text));
@@ -65,27 +68,33 @@ static void print_lines(struct out *out, const struct capability *row)
 	bool has_label = false;
 
 	if (row->unlock) {
-		out_line(out, row->capability, "unlocked by %s", row->unlock);
+		out_line(out, row->capability, "unlock: %s", row->unlock);
 		has_label = true;
 	}
 	if (row->affects)
-		out_line(out, has_label ? " " : row->capability, "without it %s", row->affects);
+		out_line(out, has_label ? " " : row->capability, "lost: %s", row->affects);
+}
+
+static int start(int argc, char **argv)
+{
+	return argc > 1 ? fail(EINVAL, "unexpected word '%s'", argv[1]) : 0;
 }
 
 static int run(struct out *out)
 {
 	const struct src_uname *host = src_uname();
+	const char *who = src_uid() == NA_U64 ? "-" : src_uid() ? "not root" : "root";
 	struct capability row;
 	bool any = false;
 
 	out_host(out, "perfbox doctor  %s  %s  %s",
 		 host->host ? redact_name(src_arena(), NAME_HOST, host->host) : "-",
-		 host->release ? host->release : "-", src_uid() ? "not root" : "root");
+		 host->release ? host->release : "-", who);
 	for (size_t i = 0; capability_probe(i, &row); i++) {
 		bool is_whole = row.state && !strcmp(row.state, "ok");
 
 		row.affects = is_whole ? NULL : find_losses(row.capability);
-		any = any || row.state;
+		any = any || (row.state && strcmp(row.state, "absent") != 0 && !row.is_own);
 		out_row(out, &capabilities, &row);
 		if (row.state && !is_whole)
 			print_lines(out, &row);
@@ -95,7 +104,7 @@ static int run(struct out *out)
 	return 0;
 }
 
-static const struct mode mode = { .tables = tables, .run = run };
+static const struct mode mode = { .tables = tables, .start = start, .run = run };
 static const struct mode *const modes[] = { &mode, NULL };
 
 const struct applet applet_doctor = {

@@ -20,7 +20,7 @@
 const struct opt box_options_table[] = {
 	SHOWN(0, "list", NULL, NULL, "one applet a line, name first"),
 	SHOWN(0, "install", "[-s] DIR", NULL,
-	      "links to this program in DIR, one per applet: hard ones, or symbolic (-s)"),
+	      "link every applet into DIR: hard links, with -s symbolic ones"),
 	SHOWN(0, "doctor", NULL, NULL,
 	      "what this host lets the program see, and what unlocks the rest"),
 	SHOWN(0, "man", "[APPLET]", NULL,
@@ -171,7 +171,7 @@ void help_print_box(void)
 			    "\n"
 			    "usage: perfbox APPLET [options] [operands]\n"
 			    "       perfbox OPTION\n"
-			    "       APPLET [options] [operands]     where APPLET is a link to perfbox\n"
+			    "       APPLET [options] [operands]    where it is a link to perfbox\n"
 			    "\nApplets:\n");
 	for (size_t i = 0; applets[i]; i++) {
 		buf_printf(&text, "  %-*s", NAME_COLUMN - 2, applets[i]->name);
@@ -223,6 +223,20 @@ static void roff_in_font(struct buf *to, char font, const char *before, const ch
 	buf_add_text(to, "\\fR");
 }
 
+static void roff_choices(struct buf *to, const char *one_of)
+{
+	buf_add_text(to, ".br\nOne of ");
+	for (; *one_of; one_of++) {
+		char c[] = { *one_of, '\0' };
+
+		if (*one_of == '|')
+			buf_add_text(to, ", ");
+		else
+			roff_text(to, c);
+	}
+	buf_add_text(to, ".\n");
+}
+
 static void roff_options(struct buf *to, const struct opt *table)
 {
 	for (const struct opt *o = table; !opt_is_end(o); o++) {
@@ -241,10 +255,8 @@ static void roff_options(struct buf *to, const struct opt *table)
 			roff_in_font(to, 'I', " ", value_name(o));
 		buf_add_char(to, '\n');
 		roff_line(to, o->help ? o->help : "");
-		if (opt_takes_value(o) && o->arg && o->one_of) {
-			buf_add_text(to, ".br\nOne of ");
-			roff_line(to, o->one_of);
-		}
+		if (opt_takes_value(o) && o->arg && o->one_of)
+			roff_choices(to, o->one_of);
 	}
 }
 

@@ -43,9 +43,22 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+void complain_about(const char *applet, bool with_hint)
+{
+	struct arena a = { 0 };
+	const char *space = applet ? " " : "", *name = applet ? applet : "";
+
+	/* the text may quote what was typed or read, whatever bytes that has */
+	fprintf(stderr, "perfbox%s%s: %s", space, name, out_escape(&a, fail_text()));
+	if (with_hint)
+		fprintf(stderr, " (see perfbox%s%s --help)", space, name);
+	fputc('\n', stderr);
+	arena_free(&a);
+}
+
 static void complain(const struct applet *applet)
 {
-	fprintf(stderr, "perfbox %s: %s\n", applet->name, fail_text());
+	complain_about(applet->name, false);
 }
 
 static int parse_states(unsigned *states)
@@ -130,6 +143,7 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 			  choices.openmetrics ? OUT_OPENMETRICS : OUT_PEOPLE,
 		.tables = mode->tables,
 		.table = choices.table,
+		.first_table = mode->first_table ? mode->first_table() : NULL,
 		.columns = choices.columns,
 		.sort = choices.sort,
 		.top = choices.top,
@@ -286,8 +300,7 @@ static int refuse(const struct applet *applet, int err)
 {
 	if (err != -EINVAL)
 		return complain(applet), 3;
-	fprintf(stderr, "perfbox %s: %s (see perfbox %s --help)\n", applet->name, fail_text(),
-		applet->name);
+	complain_about(applet->name, true);
 	return 2;
 }
 

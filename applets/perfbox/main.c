@@ -37,9 +37,7 @@ const struct applet *applet_find(const char *name)
 
 static int refuse(const char *applet)
 {
-	fprintf(stderr, "perfbox%s%s: %s (see %s%s --help)\n", applet ? " " : "",
-		applet ? applet : "", fail_text(), applet ? "perfbox " : "perfbox",
-		applet ? applet : "");
+	complain_about(applet, true);
 	return 2;
 }
 
@@ -78,7 +76,7 @@ static int unknown_applet(const char *name)
 static int print_version(void)
 {
 	printf("perfbox %s (commit %s)\n", PERFBOX_VERSION, PERFBOX_COMMIT);
-	printf("%s, elfutils %s, %s\n", bpf_library_version(), elfsym_library_version(),
+	printf("libbpf %s, elfutils %s, %s\n", bpf_library_version(), elfsym_library_version(),
 	       capture_library_version());
 	printf("zlib %s, xz %s, bzip2 %s, zstd %s\n", LIBZ_VERSION, LIBLZMA_VERSION,
 	       LIBBZ2_VERSION, LIBZSTD_VERSION);
@@ -201,7 +199,8 @@ static void keep_standard_streams(void)
 
 static int finish(int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	/* 3: it did not work, and why has been said */
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || status == 3)
 		return status;
 	if (errno == EPIPE)
 		return status;

@@ -28,6 +28,9 @@ static inline bool opt_takes_value(const struct opt *o)
 	return o->kind != OPT_FLAG && !(o->kind == OPT_NOTHING && !o->arg);
 }
 
+/* loop.c: one line on stderr with the last failure's text, escaped; applet NULL: perfbox itself. */
+void complain_about(const char *applet, bool with_hint);
+
 /* loop.c: runs one mode: start, frames, formats, saving, exit status. argv[1..] are operands. */
 int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv);
 

@@ -1,5 +1,6 @@
 #include "applets/perfbox/refusal.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "common/base/buf.h"
@@ -63,7 +64,8 @@ void restraints_read(struct arena *arena, struct restraints *r)
 	*r = (struct restraints){
 		.lockdown = read_lockdown(arena),
 		.perf_event_paranoid = read_number("proc/sys/kernel/perf_event_paranoid"),
-		.unprivileged_bpf_disabled = read_number("proc/sys/kernel/unprivileged_bpf_disabled"),
+		.unprivileged_bpf_disabled =
+			read_number("proc/sys/kernel/unprivileged_bpf_disabled"),
 		.kptr_restrict = read_number("proc/sys/kernel/kptr_restrict"),
 		.dmesg_restrict = read_number("proc/sys/kernel/dmesg_restrict"),
 		.effective = NA_U64,
@@ -107,9 +109,10 @@ static const char *capability_name(enum capability_bit capability)
 const char *refusal_text(struct arena *arena, const struct restraints *r, int err,
 			 enum capability_bit needed, const char *setting)
 {
-	const char *name = capability_name(needed), *error = strerrorname_np(err < 0 ? -err : err);
+	const char *name = capability_name(needed), *error = strerrorname_np(-err);
 	bool is_held = restraints_allow(r, needed);
-	bool has_filter = r->seccomp != NA_U64 && r->seccomp > 0;
+	/* filters in use answer EPERM; what EACCES refuses is a file, or perf_event_paranoid */
+	bool has_filter = r->seccomp != NA_U64 && r->seccomp > 0 && err == -EPERM;
 
 	if (!error)
 		error = "refused";
@@ -121,6 +124,7 @@ const char *refusal_text(struct arena *arena, const struct restraints *r, int er
 	if (has_filter)
 		return arena_printf(arena, "%s: seccomp filter (%s is held)", error, name);
 	if (r->in_user_namespace)
-		return arena_printf(arena, "%s: %s is held in this user namespace only", error, name);
+		return arena_printf(arena, "%s: %s is held in this user namespace only", error,
+				    name);
 	return arena_printf(arena, "%s: a security module (%s is held)", error, name);
 }

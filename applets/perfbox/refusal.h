@@ -29,8 +29,8 @@ void restraints_read(struct arena *arena, struct restraints *r);
 bool restraints_allow(const struct restraints *r, enum capability_bit capability);
 
 /*
- * "EPERM: CAP_BPF missing, unprivileged_bpf_disabled=2": the error, then what explains it. setting is
- * a text like "perf_event_paranoid=3" or NULL.
+ * "EPERM: CAP_BPF missing, unprivileged_bpf_disabled=2": the error (a negative errno), then what
+ * explains it. setting is a text like "perf_event_paranoid=3" or NULL.
  */
 const char *refusal_text(struct arena *arena, const struct restraints *r, int err,
 			 enum capability_bit needed, const char *setting);

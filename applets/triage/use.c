@@ -14,7 +14,7 @@ static const struct column columns[] = {
 	COL(struct use_row, instance, "INSTANCE", ROLE_KEY, UNIT_TEXT,
 	    "which one: a device, a mount point, a queue; \"host\" is the whole machine"),
 	COL_EST(struct use_row, utilization_ratio, is_estimated, "UTIL", ROLE_GAUGE, UNIT_RATIO,
-		"the part in use: of the interval for what is busy, of the limit for what fills up"),
+		"the part in use: of the interval if it is busy, of the limit if it fills up"),
 	COL(struct use_row, utilization, "UTILIZATION", ROLE_TEXT, UNIT_TEXT,
 	    "what is used, in its own unit, and of how much"),
 	COL(struct use_row, saturation, "SATURATION", ROLE_TEXT, UNIT_TEXT,

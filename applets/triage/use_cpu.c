@@ -28,7 +28,7 @@ void use_read_cpu(struct out *out, struct use_look *now)
 		c->bad_interrupts = use_sum(c->bad_interrupts, use_known(interrupts_sum(t, "MIS")));
 }
 
-/* Runnable threads without a CPU just now; perfbox itself, which runs while it asks, not counted. */
+/* Runnable threads without a CPU just now; perfbox itself, which runs as it asks, not counted. */
 static uint64_t count_waiting(const struct use_cpu *c)
 {
 	if (!c->has_stat || c->stat.running == NA_U64)
@@ -104,8 +104,8 @@ static void set_interrupt_saturation(struct out *out, struct use_row *row,
 			   use_text(out, "CPU %u: soft %s", which, use_ratio_text(out, most)));
 }
 
-static void show_interrupts(struct out *out, const struct use_cpu *before, const struct use_cpu *now,
-			    const struct cpu_shares *shares)
+static void show_interrupts(struct out *out, const struct use_cpu *before,
+			    const struct use_cpu *now, const struct cpu_shares *shares)
 {
 	struct use_row row = use_row("interrupts", "host");
 

@@ -9,8 +9,8 @@
 #define FILE_SYSTEMS_SHOWN 24
 
 /*
- * Errors an ext4 file system has recorded in itself (fs/ext4/sysfs.c), or NA_U64. Its folder goes by
- * the block device's own name, which for a mapped one is not the name it was mounted by.
+ * Errors an ext4 file system has recorded in itself (fs/ext4/sysfs.c), or NA_U64. Its folder goes
+ * by the block device's own name, which for a mapped one is not the name it was mounted by.
  */
 static uint64_t read_ext4_errors(const struct mount *m)
 {
@@ -65,7 +65,8 @@ static void read_usages(struct out *out, const struct mounts *mounts, struct mou
 }
 
 /* An overlay fills up with what its upper layer is on: if that is listed, it says nothing new. */
-static bool is_told_already(const struct mounts *mounts, const struct mount_usage *usages, size_t at)
+static bool is_told_already(const struct mounts *mounts, const struct mount_usage *usages,
+			    size_t at)
 {
 	const struct mount *m = &mounts->items[at];
 	const struct mount_usage *u = &usages[at];
@@ -73,9 +74,10 @@ static bool is_told_already(const struct mounts *mounts, const struct mount_usag
 	if (strcmp(m->type, "overlay") != 0 || !strcmp(m->point, "/") || u->size_bytes == NA_U64)
 		return false;
 	for (size_t i = 0; i < mounts->count; i++) {
-		bool is_same = usages[i].size_bytes == u->size_bytes && usages[i].inodes == u->inodes;
+		bool is_known = i < at || strcmp(mounts->items[i].type, "overlay") != 0;
 
-		if (i != at && is_same && (i < at || strcmp(mounts->items[i].type, "overlay") != 0))
+		if (i != at && is_known && usages[i].size_bytes == u->size_bytes &&
+		    usages[i].inodes == u->inodes)
 			return true;
 	}
 	return false;

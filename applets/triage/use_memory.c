@@ -1,4 +1,4 @@
-/* The USE table's memory: how full it is, who waits for it, who was killed, what the hardware says. */
+/* The USE table's memory: how full, who waits for it, who was killed, what the hardware says. */
 #include "applets/triage/use_look.h"
 
 #include "common/kernel/meminfo.h"

@@ -28,9 +28,8 @@ static void read_devices(struct out *out, struct use_look *now)
 /* IPv4's counter and IPv6's, which need not exist. */
 static uint64_t both_families(struct text v4, struct text v6, const char *name)
 {
-	char name6[64] = "Udp6";
+	const char *name6 = arena_printf(src_arena(), "Udp6%s", name);
 
-	strncat(name6, name, sizeof(name6) - sizeof("Udp6"));
 	return use_sum(netcount_find(v4, "Udp", name), use_known(netcount_find(v6, NULL, name6)));
 }
 
@@ -132,7 +131,8 @@ static struct use_row device_row(struct out *out, const struct net_device *now,
 	uint64_t drops = moved_both(now->rx_dropped, now->tx_dropped, was->rx_dropped,
 				    was->tx_dropped);
 	uint64_t overruns = moved_both(now->rx_fifo, now->tx_fifo, was->rx_fifo, was->tx_fifo);
-	uint64_t errors = moved_both(now->rx_errors, now->tx_errors, was->rx_errors, was->tx_errors);
+	uint64_t errors = moved_both(now->rx_errors, now->tx_errors, was->rx_errors,
+				     was->tx_errors);
 	double lost = rate_of(use_sum(drops, overruns), src_frame()->elapsed_ns);
 
 	if (link != NA_U64)
@@ -150,10 +150,10 @@ static struct use_row device_row(struct out *out, const struct net_device *now,
 /* A reason to show a device that otherwise repeats what another one carried. */
 static bool has_losses(const struct use_row *row)
 {
-	return row->saturation_value > 0 || (row->errors_count != NA_U64 && row->errors_count > 0);
+	return row->saturation_value > 0 || (row->errors_count > 0 && row->errors_count != NA_U64);
 }
 
-/* Those with hardware behind them, all but lo where there is none (in a container), and the lossy. */
+/* Those with hardware behind them, all but lo where there is none (containers), and the lossy. */
 static void show_devices(struct out *out, const struct use_net *before, const struct use_net *now)
 {
 	const size_t most = now->device_count;

@@ -28,7 +28,10 @@ struct conntrack {
  */
 int conntrack_parse_stat(struct text t, struct conntrack *c);
 
-/* Of the network namespace the program is in. 0, also if not in use; -errno with fail text. */
+/*
+ * Of the network namespace the program is in. 0, also if not in use; -errno with fail text if one of
+ * the files makes no sense: what the others say is set all the same.
+ */
 int conntrack_read(struct conntrack *c);
 
 #endif

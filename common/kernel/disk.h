@@ -12,7 +12,7 @@
 
 /*
  * Counters since boot. Discards came with Linux 4.18 (18 fields), flushes with 5.5 (20): NA_U64
- * before. The kernel prints times as 32 bits of milliseconds: busy_ms wraps after 49 days of being busy.
+ * before. The kernel prints times as 32 bits of milliseconds: busy_ms wraps after 49 busy days.
  */
 struct disk {
 	const char *name;
@@ -35,7 +35,8 @@ void disk_parse(struct arena *arena, struct text t, struct disks *disks);
 
 /*
  * Whole disks: those in sys/block, all if that can't be listed. Left out are devices of kinds that
- * exist without being used (ram, loop, nbd, sr, fd) unless they did I/O. 0 or -errno with fail text.
+ * exist without being used (ram, loop, nbd, sr, fd) unless they did I/O. 0 or -errno with fail
+ * text.
  */
 int disk_read(struct arena *arena, struct disks *disks);
 

@@ -54,7 +54,8 @@ static bool take_escape(struct scan *s, char *c)
 		return false;
 	struct scan two = { s->at, s->at + 2 };
 
-	if (!scan_hex(&two, &n) || two.at != two.end || !n)
+	/* a scan passes over blanks before a number */
+	if (*s->at <= ' ' || !scan_hex(&two, &n) || two.at != two.end || !n)
 		return false;
 	s->at += 2;
 	*c = (char)n;

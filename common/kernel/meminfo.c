@@ -57,19 +57,17 @@ uint64_t vmstat_sum(struct text t, const char *key)
 {
 	struct scan lines = scan_of(t), s;
 	struct text zone;
-	uint64_t sum = NA_U64, n;
+	uint64_t sum = 0, n;
+	bool is_there = false;
 
 	while (find_line(&lines, key, &s)) {
 		bool is_split = scan_literal(&s, "_") && scan_word(&s, &zone);
 
 		if (!is_split && !(s.at < s.end && *s.at == ' '))
 			continue;
-		if (!scan_u64(&s, &n) || !is_at_end(&s))
+		if (!scan_u64(&s, &n) || !is_at_end(&s) || __builtin_add_overflow(sum, n, &sum))
 			return NA_U64;
-		if (sum == NA_U64)
-			sum = 0;
-		if (__builtin_add_overflow(sum, n, &sum))
-			return NA_U64;
+		is_there = true;
 	}
-	return sum;
+	return is_there ? sum : NA_U64;
 }

@@ -45,7 +45,7 @@ static bool is_one_of(const char *type, const char *const *list)
 	return false;
 }
 
-/* Served by another machine, by members of a cluster, by the host of this guest, or by a program. */
+/* Served by another machine, by members of a cluster, by this guest's host, or by a program. */
 static bool is_remote_type(const char *type)
 {
 	static const char *const types[] = {
@@ -313,7 +313,7 @@ static int fetch_usage(void *arg, struct buf *reply)
 	close(fd);
 	if (err)
 		return fail_errno(err, "statfs %s", m->point);
-	/* mountinfo does not show the device numbers of btrfs subvolumes and of an overlay's files */
+	/* device numbers of btrfs subvolumes and of an overlay's files are not mountinfo's */
 	bool is_comparable = S_ISDIR(st.st_mode) && strcmp(m->type, "btrfs") != 0;
 
 	if (is_comparable && (major(st.st_dev) != m->major || minor(st.st_dev) != m->minor))
@@ -368,7 +368,7 @@ int mount_parse_usage(struct text t, struct mount_usage *usage)
 	return 0;
 }
 
-/* An overlay answers with what its upper layer says; without one, with a lower's, wherever it is. */
+/* An overlay answers with what its upper layer says; without one with a lower's, wherever it is. */
 static bool has_upper(const struct mount *m)
 {
 	return strstr(m->super_options, ",upperdir=") != NULL;

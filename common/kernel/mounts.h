@@ -42,8 +42,8 @@ bool mount_has_option(const char *options, const char *word);
 /*
  * Of what was read, the file systems that hold files people store: on block devices, in memory
  * (tmpfs, devtmpfs), remote, pools (btrfs, zfs ...) and overlays; each once however often it is
- * mounted, by the mount that shows most of it. Left out are kernel interfaces, what can't be written
- * by nature (squashfs, iso9660 ...) and mounts that are covered by others.
+ * mounted, by the mount that shows most of it. Left out are kernel interfaces, what can't be
+ * written by nature (squashfs, iso9660 ...) and mounts that are covered by others.
  */
 void mounts_select(struct arena *arena, const struct mounts *all, struct mounts *real);
 

@@ -18,7 +18,7 @@ struct pids_host {
 	uint64_t limit;                /* the smaller of the two */
 };
 int pids_parse_loadavg(struct text t, struct pids_host *p);    /* threads and runnable; -EINVAL */
-/* 0 or -errno with fail text of the first that failed */
+/* 0 or -errno with fail text; if it is about a setting, what could be read is set all the same. */
 int pids_read_host(struct pids_host *p);
 
 /* kernel/cgroup/pids.c; v1 and v2 have the same files. */
@@ -29,9 +29,9 @@ struct pids_group {
 	bool has_limit;                /* false: "max" all the way up, as far as can be seen */
 	uint64_t max;
 	/*
-	 * pids.events "max", since the group was made: of this group or of the program's own, whichever
-	 * says more. A fork is counted in the group that tried it (v1, and v2 before 6.11) or in the one
-	 * that refused it.
+	 * pids.events "max", since the group was made: of this group or of the program's own,
+	 * whichever says more. A fork is counted in the group that tried it (v1, and v2 before
+	 * 6.11) or in the one that refused it.
 	 */
 	uint64_t forks_refused;
 };
@@ -40,9 +40,9 @@ bool pids_parse_max(struct text t, bool *has_limit, uint64_t *max);
 uint64_t pids_parse_events(struct text t);                     /* "max 12\n"; NA_U64 */
 
 /*
- * Of this program's own group and its ancestors the one that is nearest to its limit; where none has
- * a limit, its own (the true root has no counts at all: unknown). Lives in arena. 0 or -errno with
- * fail text.
+ * Of this program's own group and its ancestors the one that is nearest to its limit; where none
+ * has a limit, its own (the true root has no counts at all: unknown). Lives in arena. 0 or -errno
+ * with fail text.
  */
 int pids_read_own_group(struct arena *arena, struct pids_group *g);
 

@@ -8,7 +8,7 @@
 #include "common/base/buf.h"
 
 int probe_netlink(int protocol);       /* a socket of NETLINK_ROUTE or another built-in family */
-int probe_packet(void);                /* a socket that receives nothing; see /proc/net/packet first */
+int probe_packet(void);                /* a deaf socket; see /proc/net/packet first */
 int probe_openat2(void);
 int probe_netns(void);                 /* enter the network namespace we are in */
 

@@ -6,7 +6,7 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
-/* On the line "PROTOCOL: key value key value" the value of key. A line without newline may be cut. */
+/* On the line "PROTOCOL: key value ..." the value of key. A line without newline may be cut. */
 static uint64_t find_value(struct text t, const char *protocol, const char *key)
 {
 	struct scan lines = scan_of(t);
@@ -73,8 +73,6 @@ int sockstat_read(struct sockstat *s)
 		new.tcp6 = new.udp6 = 0;
 	else if (err >= 0)
 		err = sockstat_parse_v6(t, &new);
-	if (err < 0 && err != -ENOENT)
-		return err;
 	*s = new;
-	return 0;
+	return err == -ENOENT ? 0 : err;
 }

@@ -28,7 +28,10 @@ struct sockstat {
 int sockstat_parse(struct text t, struct sockstat *s);
 int sockstat_parse_v6(struct text t, struct sockstat *s);      /* sets only these two */
 
-/* proc/net/sockstat, and sockstat6 where it exists. 0 or -errno with fail text. */
+/*
+ * proc/net/sockstat, and sockstat6: without that file there is no IPv6, and both are 0. 0 or -errno
+ * with fail text; if only sockstat6 makes no sense the rest is set all the same.
+ */
 int sockstat_read(struct sockstat *s);
 
 #endif

@@ -209,6 +209,8 @@ static int find_missing(void)
 		return fail(EINVAL, "this kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)");
 	if (missing & THROTTLE_NO_SMP)
 		return fail(EINVAL, "this kernel is for a single CPU (no CONFIG_SMP)");
+	if (missing & THROTTLE_NO_INFO)
+		return fail(EINVAL, "this kernel does not measure waits (no CONFIG_SCHED_INFO)");
 	if (program->bss->level && !program->rodata->may_copy)
 		return fail(EPERM, "lockdown=confidentiality hides which thread is which in a pid "
 				   "namespace");

@@ -23,6 +23,7 @@ struct out_config {
 	enum out_format format;
 	const struct table *const *tables;  /* the mode's, to NULL; the first is TSV's default */
 	const char *table;             /* --table: only this; "findings" is one too; NULL: all */
+	const char *first_table;       /* what TSV prints without --table; NULL: the first */
 	const char *columns;           /* --columns a,b,c; +name adds one; NULL: default */
 	const char *sort;              /* --sort name or -name; NULL: the table's own */
 	uint64_t top;                  /* --top; NA_U64: 20 for people, all for machines; 0: all */

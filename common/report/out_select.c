@@ -53,6 +53,8 @@ static int select_table(struct out *o)
 	if (!name && o->config.format != OUT_TSV)
 		return 0;
 	if (!name)
+		name = o->config.first_table;
+	if (!name)
 		name = o->table_count ? o->tables[0].table->name : "findings";
 	for (size_t i = 0; i < o->table_count; i++) {
 		struct out_table *t = &o->tables[i];

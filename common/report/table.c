@@ -141,7 +141,7 @@ void column_add_raw(struct buf *to, const struct column *c, const void *row)
 struct sortable {
 	uint64_t number;       /* in an order that unsigned comparison gives */
 	const char *text;
-	const char *row;
+	uint32_t row;
 	bool unknown;
 };
 
@@ -202,7 +202,7 @@ static void sort_rows(const struct out_table *t, const void **rows, size_t keep)
 		const char *row = t->rows + i * t->table->row_size;
 		bool known = column_is_known(t->sort, row);
 
-		items[i].row = row;
+		items[i].row = (uint32_t)i;
 		items[i].unknown = !known;
 		items[i].number = known ? ordered(t->sort, row) : 0;
 		if (known && t->sort->type == TYPE_TEXT)
@@ -210,7 +210,7 @@ static void sort_rows(const struct out_table *t, const void **rows, size_t keep)
 	}
 	qsort(items, t->count, sizeof(*items), t->descending ? compare_down : compare_up);
 	for (size_t i = 0; i < keep; i++)
-		rows[i] = items[i].row;
+		rows[i] = t->rows + items[i].row * t->table->row_size;
 	free(items);
 }
 

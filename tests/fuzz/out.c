@@ -1,6 +1,6 @@
 /*
- * Names and numbers of any bytes through all formats: no control byte gets out, JSON and OpenMetrics stay
- * valid, TSV keeps its columns. The first byte chooses what is asked for; names end at NUL.
+ * Names and numbers of any bytes through all formats: no control byte gets out, JSON and OpenMetrics
+ * stay valid, TSV keeps its columns. The first byte chooses what is asked for; names end at NUL.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -49,9 +49,10 @@ static double next_double(struct input *in)
 static struct thread_row next_row(struct input *in)
 {
 	struct thread_row row = {
-		.comm = next_name(in), .cgroup = next_name(in), .pod = next_name(in), .tid = next_number(in),
-		.wait_ratio = next_double(in), .switches_per_second = next_double(in),
-		.used_cpus = next_double(in), .wait_ns = next_number(in), .rss_bytes = next_number(in),
+		.comm = next_name(in), .cgroup = next_name(in), .pod = next_name(in),
+		.tid = next_number(in), .wait_ratio = next_double(in),
+		.switches_per_second = next_double(in), .used_cpus = next_double(in),
+		.wait_ns = next_number(in), .rss_bytes = next_number(in),
 	};
 
 	row.runs = row.wait_ns ^ row.rss_bytes;

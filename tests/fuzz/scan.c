@@ -1,4 +1,4 @@
-/* Every scan over any bytes: never past the end, moved only by success, values within what was read. */
+/* Every scan over any bytes: never past the end, moved only by success. */
 #include "common/base/scan.h"
 
 #include <assert.h>

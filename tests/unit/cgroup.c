@@ -13,10 +13,10 @@ static struct arena arena;
 #define ROOT "26 1 254:0 / / rw,relatime - ext4 /dev/sda1 rw\n" \
 	"21 26 0:20 / /proc rw,relatime - proc proc rw\n" \
 	"22 26 0:21 / /sys rw,relatime shared:7 - sysfs sysfs rw\n"
-#define TMPFS ROOT "30 22 0:27 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755\n"
+#define TMPFS ROOT "30 22 0:27 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro\n"
 #define V1 TMPFS \
 	"31 30 0:28 / /sys/fs/cgroup/systemd rw shared:10 - cgroup cgroup rw,xattr,name=systemd\n" \
-	"32 30 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:11 master:2 - cgroup cgroup rw,cpu,cpuacct\n" \
+	"32 30 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:1 master:2 - cgroup c rw,cpu,cpuacct\n" \
 	"33 30 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" \
 	"34 30 0:31 / /sys/fs/cgroup/cpuset rw - cgroup  rw,cpuset\n"
 #define V1_OWN "11:memory:/m\n4:cpuset:/\n3:cpu,cpuacct:/user.slice\n1:name=systemd:/user.slice/a\n"
@@ -30,8 +30,8 @@ static struct cgroup_layout layout_of(const char *mountinfo, const char *self)
 	return l;
 }
 
-static bool is_at(const struct cgroup_hierarchy *h, int version, const char *mount, const char *root,
-		  const char *own)
+static bool is_at(const struct cgroup_hierarchy *h, int version, const char *mount,
+		  const char *root, const char *own)
 {
 	bool good = h->version == version;
 
@@ -55,7 +55,8 @@ static void test_layouts(void)
 	CHECK(is_at(&l.cpuset, 1, "sys/fs/cgroup/cpuset", "/", "/"));
 	CHECK(is_at(&l.unified, 0, NULL, NULL, NULL));
 	/* systemd's hybrid: v2 for tracking, the controllers in v1 */
-	l = layout_of(V1 "40 30 0:37 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", V1_OWN "0::/u\n");
+	l = layout_of(V1 "40 30 0:37 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+		      V1_OWN "0::/u\n");
 	CHECK(l.mode == CGROUP_HYBRID);
 	CHECK(l.cpu.version == 1);
 	CHECK(is_at(&l.unified, 2, "sys/fs/cgroup/unified", "/", "/u"));
@@ -82,7 +83,7 @@ static void test_containers(void)
 	/* v1 without a namespace: the mount is our own part of the host's tree */
 	struct cgroup_layout l = layout_of(
 		ROOT "30 22 0:27 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
-		"32 30 0:29 /docker/" ID " /sys/fs/cgroup/cpu ro master:11 - cgroup cgroup rw,cpu,cpuacct\n",
+		"32 30 0:29 /docker/" ID " /sys/fs/cgroup/cpu ro - cgroup cg rw,cpu,cpuacct\n",
 		"3:cpu,cpuacct:/docker/" ID "\n");
 
 	CHECK(l.has_namespace);
@@ -129,13 +130,14 @@ static void test_mounts(void)
 		      "51 26 0:28 /b /mnt/b rw - cgroup2 cgroup2 rw\n", "0::/b/c\n");
 	CHECK_STR(l.cpu.mount, "mnt/b");
 	/* mounted over: the later one is seen */
-	l = layout_of(V1 "60 32 0:29 /x /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+	l = layout_of(V1 "60 32 0:29 /x /sys/fs/cgroup/cpu,cpuacct rw - cgroup cg rw,cpu,cpuacct\n",
 		      V1_OWN);
 	CHECK(is_at(&l.cpu, 1, "sys/fs/cgroup/cpu,cpuacct", "/x", "/user.slice"));
 	/* all of v1 is under another tmpfs */
 	l = layout_of(V1 "60 30 0:40 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n", V1_OWN);
 	CHECK(is_at(&l.cpu, 0, NULL, NULL, "/user.slice"));
-	l = layout_of(ROOT "31 22 0:28 / /sys/fs/c\\040g\\134\\011 rw - cgroup2 none rw\n", "0::/\n");
+	l = layout_of(ROOT "31 22 0:28 / /sys/fs/c\\040g\\134\\011 rw - cgroup2 none rw\n",
+		      "0::/\n");
 	CHECK_STR(l.cpu.mount, "sys/fs/c g\\\t");
 	CHECK_STR(cgroup_folder(&arena, &l.cpu, "/a\x1b[1m\tb"), "sys/fs/c g\\\t/a\x1b[1m\tb");
 }
@@ -245,7 +247,7 @@ static void test_lists(void)
 	CHECK(cgroup_parse_threads(&arena, tasks, &tids, &count) == 0 && count == 4);
 	CHECK(tids[1] == 17 && tids[2] == 0 && tids[3] == 4194303);
 	EACH_CUT(n, tasks)
-		CHECK(cgroup_parse_threads(&arena, cut(tasks, n), &tids, &count) == 0 && count <= 4);
+		CHECK(!cgroup_parse_threads(&arena, cut(tasks, n), &tids, &count) && count <= 4);
 	CHECK(cgroup_parse_threads(&arena, TEXT(""), &tids, &count) == 0 && count == 0);
 	CHECK(cgroup_parse_threads(&arena, TEXT("1\n2x\n"), &tids, &count) == -EINVAL);
 	CHECK(cgroup_parse_threads(&arena, TEXT("4294967296\n"), &tids, &count) == -EINVAL);

@@ -68,7 +68,8 @@ static void build_v2(void)
 	add("v2/sys/fs/cgroup/plain/cpu.max", "20000 100000\n");
 	add("v2/sys/fs/cgroup/plain/cpu.max.burst", "1000\n");
 	add("v2/sys/fs/cgroup/plain/cpu.stat.local", "throttled_usec 90\n");
-	add("v2/sys/fs/cgroup/plain/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n");
+	add("v2/sys/fs/cgroup/plain/cpu.pressure",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=3\n");
 	add("v2/sys/fs/cgroup/plain/cgroup.threads", "7\n9\n");
 	add("v2/sys/fs/cgroup/cpu.stat", "usage_usec 77\n");
 	add("v2/var/log/containers/api-5d4_shop_api-" ID ".log", "");
@@ -85,9 +86,11 @@ static void test_walk_v2(const struct cgroup_layout *l)
 		  "1 /cpu.group sys/fs/cgroup/cpu.group\n"
 		  "1 /plain sys/fs/cgroup/plain\n"
 		  "2 /plain/dotted.name.x sys/fs/cgroup/plain/dotted.name.x\n"
-		  "3 /plain/dotted.name.x/deep\tand\x1b sys/fs/cgroup/plain/dotted.name.x/deep\tand\x1b\n"
+		  "3 /plain/dotted.name.x/deep\tand\x1b "
+		  "sys/fs/cgroup/plain/dotted.name.x/deep\tand\x1b\n"
 		  "1 /system.slice sys/fs/cgroup/system.slice\n"
-		  "2 /system.slice/docker-" ID ".scope sys/fs/cgroup/system.slice/docker-" ID ".scope\n");
+		  "2 /system.slice/docker-" ID ".scope "
+		  "sys/fs/cgroup/system.slice/docker-" ID ".scope\n");
 	CHECK(count == 7);
 	CHECK(parents[0] == -1 && parents[1] == 0 && parents[2] == 0 && parents[3] == 2);
 	CHECK(parents[4] == 3 && parents[5] == 0 && parents[6] == 5);

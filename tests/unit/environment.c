@@ -75,8 +75,8 @@ static void test_ethtool(void)
 	struct ethtool_driver d;
 	struct ethtool_offloads o;
 
-	CHECK(ethtool_parse_driver(&arena, TEXT("driver virtio_net\nversion 1.0.0\nbus 0000:00:03.0\n"),
-				   &d) == 0);
+	CHECK(ethtool_parse_driver(&arena, TEXT("driver virtio_net\nversion 1.0.0\n"
+						"bus 0000:00:03.0\n"), &d) == 0);
 	CHECK_STR(d.driver, "virtio_net");
 	CHECK_STR(d.bus, "0000:00:03.0");
 	CHECK_STR(d.firmware, NULL);
@@ -111,8 +111,10 @@ static void build_host(void)
 	add("h/proc/sys/net/netfilter/nf_conntrack_max", "262144\n");
 	add("h/proc/sys/net/netfilter/nf_conntrack_count", "17\n");
 	add("h/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_time_wait", "120\n");
-	add("h/proc/cpuinfo", "processor\t: 0\nmodel name\t: CPU  X\nflags\t\t: fpu hypervisor sse\n");
-	add("h/proc/meminfo", "MemTotal:  1000 kB\nHugePages_Total:       3\nHugepagesize:  2048 kB\n");
+	add("h/proc/cpuinfo",
+	    "processor\t: 0\nmodel name\t: CPU  X\nflags\t\t: fpu hypervisor sse\n");
+	add("h/proc/meminfo",
+	    "MemTotal:  1000 kB\nHugePages_Total:       3\nHugepagesize:  2048 kB\n");
 	add("h/sys/devices/system/cpu/online", "0-3\n");
 	add("h/sys/devices/system/node/online", "0-1\n");
 	add("h/sys/devices/system/node/node0/cpulist", "0-1\n");

@@ -38,14 +38,14 @@ static void test_find(void)
 	CHECK(netcount_find(TEXT("Tcp: A B C\nTcp: 1 2\n"), "Tcp", "C") == NA_U64);
 	CHECK(netcount_find(TEXT("Tcp: A B C\nTcp: 1 2\n"), "Tcp", "B") == 2);
 	CHECK(netcount_find(TEXT("Tcp: A\nUdp: 1\n"), "Tcp", "A") == NA_U64);
-	CHECK(netcount_find(TEXT("Tcp: A B\nTcp: 1x 99999999999999999999\n"), "Tcp", "A") == NA_U64);
+	CHECK(netcount_find(TEXT("Tcp: A B\nTcp: 1x 2\n"), "Tcp", "A") == NA_U64);
 	CHECK(netcount_find(TEXT("Tcp: A B\nTcp: 1 99999999999999999999\n"), "Tcp", "B") == NA_U64);
 	CHECK(netcount_find(TEXT("Tcp: A\n"), "Tcp", "A") == NA_U64);
 }
 
 static void test_find_line(void)
 {
-	const struct text snmp6 = TEXT("Ip6InReceives                   \t1\nUdp6RcvbufErrors \t33\n");
+	const struct text snmp6 = TEXT("Ip6InReceives              \t1\nUdp6RcvbufErrors \t33\n");
 
 	CHECK(netcount_find(snmp6, NULL, "Ip6InReceives") == 1);
 	CHECK(netcount_find(snmp6, NULL, "Udp6RcvbufErrors") == 33);
@@ -59,12 +59,12 @@ static void test_find_line(void)
 
 static const struct text dev = TEXT(
 	"Inter-|   Receive                                                |  Transmit\n"
-	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop "
-	"fifo colls carrier compressed\n"
-	"    lo:    3267      29    0    0    0     0          0         0     3267      29    0    0 "
-	"   0     0       0          0\n"
-	"  eth0: 28727059    1064    1    2    3     0          0         0    59464     795    4    5 "
-	"   6     0       0          0\n"
+	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs "
+	"drop fifo colls carrier compressed\n"
+	"    lo:    3267      29    0    0    0     0          0         0     3267      29    0 "
+	"   0    0     0       0          0\n"
+	"  eth0: 28727059    1064    1    2    3     0          0         0    59464     795    4 "
+	"   5    6     0       0          0\n"
 	"veth\x1b[m:1 2 3\n");
 
 static void test_devices(void)
@@ -81,10 +81,12 @@ static void test_devices(void)
 	CHECK_STR(d[2].name, "veth\x1b[m");
 	CHECK(d[2].rx_bytes == 1 && d[2].rx_errors == 3 && d[2].rx_dropped == NA_U64);
 	CHECK(d[2].tx_bytes == NA_U64);
-	EACH_CUT(n, dev)
-		if (netcount_parse_devices(&arena, cut(dev, n), &part, &parts) == 0)
-			for (size_t i = 0; i < parts; i++)
-				CHECK(!strcmp(part[i].name, d[i].name) && part[i].tx_fifo == d[i].tx_fifo);
+	EACH_CUT(n, dev) {
+		if (netcount_parse_devices(&arena, cut(dev, n), &part, &parts) != 0)
+			continue;
+		for (size_t i = 0; i < parts; i++)
+			CHECK(!strcmp(part[i].name, d[i].name) && part[i].tx_fifo == d[i].tx_fifo);
+	}
 	CHECK(netcount_parse_devices(&arena, TEXT("a | b\n"), &d, &count) == 0 && count == 0);
 	CHECK(netcount_parse_devices(&arena, TEXT(""), &d, &count) == -EINVAL);
 	CHECK(netcount_parse_devices(&arena, TEXT("eth0: 1 2\n"), &d, &count) == -EINVAL);

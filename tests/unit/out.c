@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "common/base/buf.h"
 #include "tests/unit/formats.h"
 #include "tests/unit/report.h"
 
@@ -332,8 +333,23 @@ static void check_json(void)
 	printed_free(&p);
 }
 
+static void check_help(void)
+{
+	struct buf b = { 0 };
+
+	table_help(&b, &groups_table, 40);
+	CHECK_STR(b.data,
+		  "  name     GROUP    what it is called\n"
+		  "  threads  THREADS  how many\n");
+	buf_reset(&b);
+	table_help(&b, &threads_table, 60);
+	CHECK(strstr(b.data, "\n  nice                 -       \"niceness\" \\ priority\n"));
+	buf_free(&b);
+}
+
 int main(void)
 {
+	check_help();
 	check_people();
 	check_columns();
 	check_names();

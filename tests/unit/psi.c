@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "common/base/fail.h"
-#include "tests/unit/check.h"
 #include "tests/unit/cut.h"
+#include "tests/unit/scratch.h"
 
 static void test_recorded(void)
 {
@@ -40,8 +40,33 @@ static void test_hostile(void)
 	CHECK(p.some_ns == 5000 && p.full_ns == NA_U64);
 }
 
+static void test_read(void)
+{
+	struct psi p;
+
+	make("r");
+	make("r/proc");
+	make("r/proc/pressure");
+	put_text("r/proc/pressure/memory", "some total=5\nfull total=3\n");
+	put_text("r/proc/pressure/cpu", "what\n");
+	put_text("r/manifest", "error\tproc/pressure/io\tEOPNOTSUPP\n");
+	open_root("r");
+	CHECK(psi_read("proc/pressure/memory", &p) == 0 && p.full_ns == 3000);
+	CHECK(psi_read("proc/pressure/cpu", &p) == -EINVAL && p.full_ns == 3000);
+	CHECK_STR(fail_text(), "/proc/pressure/cpu: no line with a total");
+	CHECK(psi_read("proc/pressure/io", &p) == -EOPNOTSUPP && strstr(fail_text(), "psi=1"));
+	CHECK(psi_read("proc/pressure/irq", &p) == -ENOENT && strstr(fail_text(), "IRQ_TIME"));
+	CHECK(psi_read("sys/fs/cgroup/cpu.pressure", &p) == -ENOENT);
+	CHECK(strstr(fail_text(), "cgroup.pressure"));
+	close_all();
+}
+
 int main(void)
 {
+	if (!scratch_begin("psi"))
+		return 1;
+	test_read();
+	scratch_end();
 	test_recorded();
 	test_hostile();
 	return check_done("psi");

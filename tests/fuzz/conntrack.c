@@ -1,0 +1,17 @@
+/* Any bytes as /proc/net/stat/nf_conntrack. */
+#include "common/kernel/conntrack.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct text t = { (const char *)data, size };
+	struct conntrack c;
+
+	if (conntrack_parse_stat(t, &c) == 0)
+		assert(c.drop != NA_U64 && size && data[size - 1] == '\n');
+	return 0;
+}
