@@ -58,9 +58,11 @@ struct sched_entity___6_12 {
 	unsigned char sched_delayed;
 };
 
-struct sched_info {
-	unsigned long long last_arrival; /* CONFIG_SCHED_INFO: rq clock when it last got a CPU */
-	unsigned long long last_queued; /* since when it has been waiting for one; 0: it isn't */
+struct sched_info {                    /* CONFIG_SCHED_INFO; kernel/sched/stats.h */
+	unsigned long pcount;          /* how often it got a CPU */
+	unsigned long long run_delay;  /* how long it waited for one, ns, without the wait that goes on */
+	unsigned long long last_arrival;       /* rq clock when it last got one */
+	unsigned long long last_queued;        /* rq clock since when it waits; 0: it doesn't */
 };
 
 /* include/linux/pid.h */
@@ -172,18 +174,19 @@ static __always_inline bool cfs_rq_is_of(struct cfs_rq *cfs_rq, struct task_grou
 }
 
 /*
- * The run queue of a group on a CPU, as an address, or NULL. CO-RE can't tell which of the two layouts of
- * struct task_group this is, but what is found says whose it is. here: the group's run queue on some CPU;
- * apart: how far that of the wanted CPU is from it, if they are per-CPU memory; 0: not known.
+ * The run queue that task's group has on another CPU, as an address, or NULL. CO-RE can't tell which of the
+ * two layouts of struct task_group this is, but what is found says whose it is. apart: how far per-CPU memory
+ * of that CPU is from that of task's; 0: not known.
  */
-static __always_inline struct cfs_rq *cfs_rq_on(struct task_group *group, int cpu, __u64 here, __u64 apart)
+static __always_inline struct cfs_rq *cfs_rq_on(struct task_struct *task, int cpu, __u64 apart)
 {
+	struct task_group *group = task->sched_task_group;
 	struct cfs_rq **all = BPF_CORE_READ(group, cfs_rq), *there = NULL;
 
 	bpf_core_read(&there, sizeof(there), all + cpu);
 	if (cfs_rq_is_of(there, group, cpu))
 		return there;
-	there = (void *)(here + apart);
+	there = (void *)((__u64)BPF_CORE_READ(task, se.cfs_rq) + apart);
 	return apart && cfs_rq_is_of(there, group, cpu) ? there : NULL;
 }
 

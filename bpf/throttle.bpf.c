@@ -111,8 +111,11 @@ static __always_inline struct piece measure(const struct book *book, struct task
 static __always_inline struct piece measure_unwritten(const struct book *book, struct task_struct *task,
 						      __u64 clock, __u64 now)
 {
-	__u64 queued = task->sched_info.last_queued;
-	__u64 wait = queued ? at_least_zero(now, queued) : 0;
+	const struct sched_info *info = &task->sched_info;
+	__u64 accounted = book->waited_before_ns + book->throttled_ns + book->unsure_ns;
+	/* on its way to another CPU it isn't queued, and what it waited is in the sum */
+	__u64 wait = info->last_queued ? at_least_zero(now, info->last_queued) :
+		at_least_zero(info->run_delay, accounted);
 	bool is_missed = book->cfs_rq == (__u64)task->se.cfs_rq;
 	__u64 moved = is_missed ? at_least_zero(clock, book->clock_ns) : clock;
 	struct piece piece = {};
@@ -189,6 +192,17 @@ static __always_inline void settle_unwritten(struct book *book, struct task_stru
 	add(book, piece);
 }
 
+static __always_inline void settle_any(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+{
+	if (book->since_ns && task->sched_info.pcount == book->arrivals) {
+		settle(book, task, clock, now);
+		return;
+	}
+	if (book->since_ns)
+		settle_missed(book, task, clock, now);
+	settle_unwritten(book, task, clock, now);
+}
+
 static __always_inline struct book *find_book(struct task_struct *task)
 {
 	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
@@ -241,13 +255,7 @@ static __always_inline void end_wait(struct task_struct *task)
 	if (!book)
 		return;
 	write_begin(book);
-	if (book->since_ns && task->sched_info.pcount == book->arrivals) {
-		settle(book, task, clock, now);
-	} else {
-		if (book->since_ns)
-			settle_missed(book, task, clock, now);
-		settle_unwritten(book, task, clock, now);
-	}
+	settle_any(book, task, clock, now);
 	write_end(book);
 }
 
@@ -288,26 +296,37 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 }
 
 /*
- * A thread changes its CPU, and with it the run queue whose clock counts; here it still has the old
- * one, whose lock is held if it was waiting. The new one's clock may be read without its lock: the
- * time base is the same, so `now` of the old one will do.
+ * A thread that waits changes its CPU, and with it the run queue whose clock counts; here it still has the old
+ * one, whose lock is held. The new one's clock may be read without its lock: the time base is the same, so
+ * `now` of the old one will do.
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 {
-	if (find_missing())
-		return 0;
-	if (!task_is_runnable(task))
+	if (find_missing() || !task_is_runnable(task))
 		return 0;
 	struct cfs_rq *here = task->se.cfs_rq, *there = NULL;
-	struct rq *rq = here->rq;
-	__u64 now = rq->clock;
-	__u64 clock = cfs_rq_throttled_ns(here, now, false);
+	__u64 now = here->rq->clock, clock = cfs_rq_throttled_ns(here, now, false), clock_there = 0;
 
-	learn_cpu(rq);
+	learn_cpu(here->rq);
 	if (may_copy)
-		there = cfs_rq_on(task->sched_task_group, cpu, run_queues[rq->cpu & (CPUS_MAX - 1)] ?
-				  0 : 0, apart(rq->cpu, cpu));
+		there = cfs_rq_on(task, cpu, apart(here->rq->cpu, cpu));
+	if (there)
+		clock_there = cfs_rq_throttled_ns(there, now, true);
+	if (there && !clock && !clock_there)
+		return 0;
+	struct book *book = find_book(task);
+
+	if (!book)
+		return 0;
+	write_begin(book);
+	if (clock) {
+		COUNT(migrated);
+		settle_any(book, task, clock, now);
+	}
+	if (clock_there || !there)
+		write_down(book, task, (__u64)there, clock_there, now);
+	write_end(book);
 	return 0;
 }
 
@@ -323,29 +342,30 @@ int BPF_PROG(on_new, struct task_struct *task)
 
 /* ---- the reader's side: runs once for each thread the reader's pid namespace has ---- */
 
-static __always_inline bool is_waiting(struct task_struct *task)
-{
-	return task_is_runnable(task) && !task->on_cpu;
-}
-
 static __always_inline __u64 clock_now(struct task_struct *task)
 {
-	/* the CPU's own rq clock stands still while it idles, as it does when all it had is
-	 * throttled */
+	/* the CPU's own rq clock stands still while it idles, as it does when all it had is throttled */
 	return ahead_ns ? bpf_ktime_get_ns() + ahead_ns : task->se.cfs_rq->rq->clock;
+}
+
+static __always_inline __u64 waited(struct task_struct *task, __u64 now)
+{
+	__u64 queued = task->sched_info.last_queued;
+
+	return task->sched_info.run_delay + (queued ? at_least_zero(now, queued) : 0);
 }
 
 /* Open a book in its final state at once, so that events meanwhile find all of it or nothing. */
 static __always_inline struct book *open_book(struct task_struct *task)
 {
 	struct cfs_rq *cfs_rq = task->se.cfs_rq;
-	__u64 now = clock_now(task);
-	struct book book = {
-		.since_ns = is_waiting(task) ? now : 0,
-		.clock_ns = cfs_rq_throttled_ns(cfs_rq, now, false),
-		.cfs_rq = (__u64)cfs_rq,
-	};
+	__u64 now = clock_now(task), clock = cfs_rq_throttled_ns(cfs_rq, now, false);
+	struct book book = { .waited_before_ns = waited(task, now) };
 
+	if (clock)
+		write_down(&book, task, (__u64)cfs_rq, clock, now);
+	if (!task->sched_info.last_queued)
+		book.since_ns = 0;
 	return bpf_task_storage_get(&books, task, &book, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
@@ -366,22 +386,31 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 	return (__u32)nr;
 }
 
+/* The wait that goes on, or one whose end was missed. */
+static __always_inline struct piece measure_pending(const struct book *book, struct task_struct *task,
+						    __u64 now)
+{
+	const struct sched_info *info = &task->sched_info;
+	__u64 clock = cfs_rq_throttled_ns(task->se.cfs_rq, now, false);
+
+	if (book->since_ns && info->pcount == book->arrivals)
+		return measure(book, task, clock, now, now);
+	if (book->since_ns && info->pcount == book->arrivals + 1)
+		return measure(book, task, clock, info->last_arrival, now);
+	if (clock && info->last_queued)
+		return measure_unwritten(book, task, clock, now);
+	return (struct piece){};
+}
+
 static __always_inline void fill_row(struct throttle_row *row, const struct book *book,
 				     struct task_struct *task)
 {
-	struct piece piece = {};
-	__u64 now = clock_now(task), end = now;
+	__u64 now = clock_now(task);
+	struct piece pending = measure_pending(book, task, now);
 
-	if (book->since_ns) {
-		/* waiting no more, and the end was missed, or comes this very moment */
-		if (!is_waiting(task) && last_arrival(task) >= book->since_ns)
-			end = last_arrival(task);
-		if (end >= book->since_ns && now >= end)
-			measure(book, task, end, now, &piece);
-	}
-	row->wait_ns = book->wait_ns + piece.wait_ns;
-	row->throttled_ns = book->throttled_ns + piece.throttled_ns;
-	row->unsure_ns = book->unsure_ns + piece.unsure_ns;
+	row->wait_ns = at_least_zero(waited(task, now), book->waited_before_ns);
+	row->throttled_ns = book->throttled_ns + pending.throttled_ns;
+	row->unsure_ns = book->unsure_ns + pending.unsure_ns;
 }
 
 /* false: it was being written meanwhile. Three times in a row does not happen. */

@@ -142,16 +142,19 @@ bool scan_decimal(struct scan *s, double *value)
 {
 	struct scan copy = *s;
 	uint64_t whole;
-	double scale = 1, fraction = 0;
+	uint64_t fraction = 0, scale = 1;
 
 	if (!scan_u64(&copy, &whole))
 		return false;
 	if (copy.at + 1 < copy.end && *copy.at == '.' && is_digit(copy.at[1]))
 		for (copy.at++; copy.at < copy.end && is_digit(*copy.at); copy.at++) {
-			scale /= 10;
-			fraction += (*copy.at - '0') * scale;
+			/* digits past what a double holds change nothing */
+			if (scale > UINT64_MAX / 100)
+				continue;
+			scale *= 10;
+			fraction = fraction * 10 + (uint64_t)(*copy.at - '0');
 		}
-	*value = (double)whole + fraction;
+	*value = (double)whole + (double)fraction / (double)scale;
 	*s = copy;
 	return true;
 }
@@ -248,7 +251,7 @@ int scan_cpu_list(struct text t, unsigned limit, void (*each)(unsigned cpu, void
 		for (uint64_t cpu = first; cpu <= last; cpu++, count++)
 			if (each)
 				each((unsigned)cpu, arg);
-		if (s.at < s.end && !scan_literal(&s, ","))
+		if (s.at < s.end && (!scan_literal(&s, ",") || s.at == s.end))
 			return -EINVAL;
 	}
 	return count;

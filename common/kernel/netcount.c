@@ -77,7 +77,7 @@ static bool parse_device(struct arena *arena, struct text line, struct net_devic
 	struct scan name = { line.data, colon }, s = { colon + 1, line.data + line.len };
 
 	scan_blanks(&name);
-	if (name.at == name.end)
+	if (name.at == name.end || memchr(name.at, '\0', (size_t)(name.end - name.at)))
 		return false;
 	for (int i = 0; i < COLUMNS; i++)
 		column[i] = NA_U64;

@@ -4,6 +4,7 @@
 
 #include "common/base/scan.h"
 #include "common/report/out_impl.h"
+#include "common/report/wrap.h"
 
 #define LABEL_WIDTH 12
 #define INDENT 6
@@ -337,9 +338,12 @@ static bool add_table(struct out *o, const struct out_table *t, bool after_other
 
 /* Labelled lines. */
 
-static void add_label_line(struct buf *to, const char *label, const char *text)
+static void add_label_line(struct buf *to, const char *label, const char *text, size_t line_width)
 {
-	if (label && *label) {
+	struct buf escaped = { 0 };
+	bool has_label = label && *label;
+
+	if (has_label) {
 		size_t start = to->len;
 
 		add_escaped(to, label);
@@ -347,8 +351,9 @@ static void add_label_line(struct buf *to, const char *label, const char *text)
 
 		add_spaces(to, width + 1 < LABEL_WIDTH ? LABEL_WIDTH - width : 2);
 	}
-	add_escaped(to, text);
-	buf_add_char(to, '\n');
+	add_escaped(&escaped, text);
+	wrap_words(to, escaped.len ? escaped.data : "", has_label ? LABEL_WIDTH : 0, line_width);
+	buf_free(&escaped);
 }
 
 /* As many as fit the line, at least one, and how many more there are. */
@@ -368,7 +373,7 @@ static void add_history_line(struct out *o)
 	if (i < o->history_count)
 		buf_printf(&line, ", %zu more", o->history_count - i);
 	buf_add_text(&line, " (--past)");
-	add_label_line(&o->buf, "history", line.data);
+	add_label_line(&o->buf, "history", line.data, o->config.width);
 	buf_free(&line);
 }
 
@@ -381,7 +386,7 @@ static void add_histories(struct out *o)
 		return;
 	}
 	for (size_t i = 0; i < o->history_count; i++)
-		add_label_line(&o->buf, i ? " " : "history", o->histories[i]);
+		add_label_line(&o->buf, i ? " " : "history", o->histories[i], o->config.width);
 }
 
 void out_people(struct out *o)
@@ -410,7 +415,8 @@ void out_people(struct out *o)
 		if (tables && (o->line_count || o->history_count))
 			buf_add_char(&o->buf, '\n');
 		for (size_t i = 0; i < o->line_count; i++)
-			add_label_line(&o->buf, o->lines[i].label, o->lines[i].text);
+			add_label_line(&o->buf, o->lines[i].label, o->lines[i].text,
+				       o->config.width);
 		add_histories(o);
 	}
 	if (o->buf.len == start && !tables)

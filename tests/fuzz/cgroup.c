@@ -1,9 +1,10 @@
 /*
- * The files of cgroups of anybody's making: mountinfo and /proc/self/cgroup with a NUL between them, the
- * cpu controller's, lists, and the same bytes as a group's path and as the name of a container's log.
+ * The files of cgroups of anybody's making: mountinfo and /proc/self/cgroup with a NUL between them,
+ * the cpu controller's, lists, and the same bytes as a group's path and as a container log's name.
  */
 #include "common/kernel/cgroup.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct arena arena;
 
+/* Slashes that no kernel writes are taken away on the way. */
+static bool has_odd_slash(const char *path)
+{
+	return strstr(path, "//") || path[strlen(path) - 1] == '/';
+}
+
 /* Below the mount and back again is where we were. */
 static void check_there_and_back(const struct cgroup_hierarchy *h, const char *below)
 {
-	const char *folder;
-
-	if (!h->version)
+	if (!h->version || !*h->mount || has_odd_slash(h->mount) || has_odd_slash(h->root))
 		return;
 	const char *path = cgroup_path(&arena, h, below);
+	const char *folder = cgroup_folder(&arena, h, path);
 
-	if (*path != '/' || !(folder = cgroup_folder(&arena, h, path)))
-		return;
-	if (strcmp(cgroup_path(&arena, h, folder + strlen(h->mount)), path) != 0 && !strstr(path, "//") &&
-	    h->mount[0] && h->mount[strlen(h->mount) - 1] != '/' && h->root[strlen(h->root) - 1] != '/' &&
-	    path[strlen(path) - 1] != '/')
+	if (folder && !has_odd_slash(path) &&
+	    strcmp(cgroup_path(&arena, h, folder + strlen(h->mount)), path) != 0)
 		abort();
 }
 

@@ -14,7 +14,8 @@ static void check_share(double share)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cpu_stat before, now;
-	const struct text t = { (const char *)data, size }, half = { t.data + size / 2, size - size / 2 };
+	const struct text t = { (const char *)data, size };
+	const struct text half = { t.data + size / 2, size - size / 2 };
 	struct cpu_shares s;
 	unsigned online = 0;
 

@@ -23,9 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct text path;
 
 	if (!task_parse_stat(t, &stat)) {
+		const char *close = memrchr(t.data, ')', t.len);
+
 		inside(t, stat.comm);
-		if (stat.comm.len && memchr(stat.comm.data + stat.comm.len + 1, ')',
-					    size - (size_t)(stat.comm.data - t.data) - stat.comm.len - 1))
+		if (stat.comm.data + stat.comm.len != close)
 			abort();               /* the last one ends the name */
 	}
 	if (!task_parse_schedstat(t, &schedstat) && schedstat.runs == NA_U64)
