@@ -356,6 +356,14 @@ static void add_label_line(struct buf *to, const char *label, const char *text, 
 	buf_free(&escaped);
 }
 
+static void add_label_lines(struct out *o, bool has_label)
+{
+	for (size_t i = 0; i < o->line_count; i++)
+		if (has_label == (o->lines[i].label && *o->lines[i].label))
+			add_label_line(&o->buf, o->lines[i].label, o->lines[i].text,
+				       o->config.width);
+}
+
 /* As many as fit the line, at least one, and how many more there are. */
 static void add_history_line(struct out *o)
 {
@@ -414,10 +422,10 @@ void out_people(struct out *o)
 	if (!o->config.quiet && !o->config.table) {
 		if (tables && (o->line_count || o->history_count))
 			buf_add_char(&o->buf, '\n');
-		for (size_t i = 0; i < o->line_count; i++)
-			add_label_line(&o->buf, o->lines[i].label, o->lines[i].text,
-				       o->config.width);
+		/* what has no label sums up, and so comes last */
+		add_label_lines(o, true);
 		add_histories(o);
+		add_label_lines(o, false);
 	}
 	if (o->buf.len == start && !tables)
 		buf_reset(&o->buf);

@@ -55,8 +55,8 @@ static void check_people(void)
 		"  8      -      -     -     -          -     -  no    -     -\n"
 		"\n"
 		"clean       memory, ports\n"
-		"1 now\n"
-		"history     61 once throttled, drops 18 (--past)\n");
+		"history     61 once throttled, drops 18 (--past)\n"
+		"1 now\n");
 	printed_free(&p);
 
 	print_to_memory(&p, (struct out_config){ .top = NA_U64, .quiet = true, .no_header = true,
