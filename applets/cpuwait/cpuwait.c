@@ -97,10 +97,8 @@ static void add_usable(unsigned cpu, void *arg)
 {
 	struct host *h = arg;
 
-	if (cpu >= cpuwait.now->cpus.cpu_count || isnan(h->cpu_idle[cpu]))
-		return;
-	h->usable_idle += h->cpu_idle[cpu];
 	h->allowed++;
+	h->usable_idle += cpu < cpuwait.now->cpus.cpu_count ? h->cpu_idle[cpu] : NA_F64;
 }
 
 /* What this program, and so its neighbours in the same container, can use of what is online. */
@@ -109,7 +107,7 @@ static void measure_usable(struct host *h, const struct look *now)
 	const char *list;
 	struct text isolated;
 
-	h->usable_cpus = h->online;
+	h->usable_cpus = h->online ? h->online : NA_F64;
 	h->quota_cpus = NA_F64;
 	h->usable_idle = 0;
 	h->allowed = 0;
@@ -126,7 +124,7 @@ static void measure_usable(struct host *h, const struct look *now)
 
 	if (own)
 		h->quota_cpus = own->effective_cpus;
-	if (h->quota_cpus < h->usable_cpus)
+	if (h->quota_cpus < h->usable_cpus || isnan(h->usable_cpus))
 		h->usable_cpus = h->quota_cpus;
 }
 
@@ -242,6 +240,8 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 
 	if (t->garbled)
 		out_missing(out, "%s", t->garbled_text);
+	if (now->groups.trouble)
+		out_missing(out, "%s", now->groups.trouble);
 	if (t->unreadable)
 		out_note(out, "some threads can't be read (hidepid, or another user's): they are "
 			      "left out");

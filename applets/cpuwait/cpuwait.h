@@ -82,6 +82,7 @@ struct group {
 	const uint64_t *percpu_ns;     /* ran by CPU so far; v1 groups that are listed */
 	unsigned percpu_count;
 	bool is_under_throttled;
+	bool is_under_unknown;         /* it, or an ancestor, has numbers that could not be read */
 	bool has_selected;             /* a thread asked for by -p, --tid or -C is in it or below */
 	/* filled by split_threads for groups that were throttled in the interval, its children
 	 * included */
@@ -96,6 +97,7 @@ struct groups {
 	struct arena arena;
 	struct group *items;
 	size_t count, cap;
+	const char *trouble;           /* the first file that made no sense; until the frame's end */
 	struct hash by_path;           /* path -> index + 1 */
 };
 

@@ -13,6 +13,25 @@ struct walk {
 	const struct cgroup_layout *layout;
 };
 
+static const struct cgroup_cpu unknown_cpu = {
+	.quota_ns = NA_U64, .period_ns = NA_U64, .burst_ns = NA_U64, .periods = NA_U64,
+	.throttled_periods = NA_U64, .throttled_ns = NA_U64, .local_throttled_ns = NA_U64,
+	.bursts = NA_U64, .burst_used_ns = NA_U64, .usage_ns = NA_U64,
+	.pressure = { NA_U64, NA_U64 },
+};
+
+static bool is_moved(uint64_t n)
+{
+	return n != 0 && n != NA_U64;
+}
+
+/* A quota, or traces of one: such a group is a row. */
+static bool has_limit(const struct group *group)
+{
+	return group->cpu.quota_ns != NA_U64 || is_moved(group->cpu.throttled_periods) ||
+	       is_moved(group->cpu.throttled_ns) || group->cpu.trouble;
+}
+
 static void add_group(const char *path, const char *folder, unsigned depth, long parent, void *arg)
 {
 	const struct walk *walk = arg;
@@ -26,10 +45,19 @@ static void add_group(const char *path, const char *folder, unsigned depth, long
 				 .depth = depth,
 				 .parent = parent,
 				 .limited_by = -1 };
-	/* a group that went away since it was listed stays in the array, all unknown: children
-	 * refer to its index */
-	if (cgroup_read_cpu(walk->layout, folder, &group->cpu) < 0)
+	/* a group that went away stays in the array, all unknown: children refer to its index */
+	int err = cgroup_read_quota(walk->layout, folder, &group->cpu);
+
+	/* the other files say something only where there is a quota, or above one we can't see */
+	if (err >= 0 && (has_limit(group) || depth == 0))
+		err = cgroup_read_cpu(walk->layout, folder, &group->cpu);
+	if (err < 0) {
 		group->is_gone = true;
+		group->cpu = unknown_cpu;
+		return;
+	}
+	if (!g->trouble)
+		g->trouble = group->cpu.trouble;
 }
 
 /* The least quota over the group and its ancestors, and whose it is. */
@@ -64,11 +92,6 @@ static void move_group(struct group *group, const struct group *b)
 	group->pressure_ns = delta_u64(group->cpu.pressure.some_ns, b->cpu.pressure.some_ns);
 }
 
-static bool is_moved(uint64_t n)
-{
-	return n != 0 && n != NA_U64;
-}
-
 static void read_percpu(struct groups *g, struct group *group, const struct cgroup_layout *layout)
 {
 	const uint64_t *ns;
@@ -88,6 +111,7 @@ int groups_read(struct groups *now, const struct groups *before, const struct cg
 	struct walk walk = { now, layout };
 
 	now->count = 0;
+	now->trouble = NULL;
 	arena_reset(&now->arena);
 	hash_reset(&now->by_path);
 	if (!layout->cpu.version)
@@ -100,9 +124,7 @@ int groups_read(struct groups *now, const struct groups *before, const struct cg
 		*hash_name(&now->by_path, group->path) = (void *)(uintptr_t)(i + 1);
 		find_effective(now, i);
 		move_group(group, groups_find(before, group->path));
-		group->is_listed = !group->is_gone && (group->cpu.quota_ns != NA_U64 ||
-						       is_moved(group->cpu.throttled_periods) ||
-						       is_moved(group->cpu.throttled_ns));
+		group->is_listed = !group->is_gone && has_limit(group);
 		if (group->is_listed)
 			read_percpu(now, group, layout);
 	}

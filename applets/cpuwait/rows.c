@@ -528,9 +528,10 @@ void show_host(struct out *out)
 	};
 
 	out_row(out, &host_table, &row);
-	out_host(out, "cpuwait  %s  %s  usable %s of %u CPUs%s  cgroup %s",
+	out_host(out, "cpuwait  %s  %s  usable %s of %s CPUs%s  cgroup %s",
 		 redact_name(a, NAME_HOST, name ? name : "-"), human_ns(a, (double)h->interval_ns),
-		 isnan(h->usable_cpus) ? "-" : arena_printf(a, "%.4g", h->usable_cpus), h->online,
+		 isnan(h->usable_cpus) ? "-" : arena_printf(a, "%.4g", h->usable_cpus),
+		 h->online ? arena_printf(a, "%u", h->online) : "-",
 		 isnan(h->quota_cpus) ? "" : arena_printf(a, " (quota %.4g)", h->quota_cpus),
 		 cgroup_mode_name(cpuwait.layout.mode));
 	out_host(out, "CPU  user %s  sys %s  iowait %s  irq %s  softirq %s  steal %s  idle %s",

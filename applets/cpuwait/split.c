@@ -79,7 +79,9 @@ static void find_members(struct look *now, const struct cgroup_layout *layout, u
 
 		group->is_under_throttled = group_was_throttled(group) ||
 			(group->parent >= 0 && g->items[group->parent].is_under_throttled);
-		if (!group->is_under_throttled ||
+		group->is_under_unknown = group->cpu.trouble ||
+			(group->parent >= 0 && g->items[group->parent].is_under_unknown);
+		if ((!group->is_under_throttled && !group->is_under_unknown) ||
 		    cgroup_read_threads(&layout->cpu, group->folder, &tids, &count) < 0)
 			continue;
 		for (size_t k = 0; k < count; k++) {
@@ -209,6 +211,9 @@ static void start_bounds(struct look *now, bool is_visible)
 		struct thread *t = &now->threads.items[i];
 
 		if (!is_known(t) || (!is_visible && !t->is_realtime))
+			continue;
+		if (t->group >= 0 && now->groups.items[t->group].is_under_unknown &&
+		    !t->is_realtime)
 			continue;
 		t->throttled_low_ns = 0;
 		t->throttled_high_ns = t->group < 0 || t->is_realtime ? 0 :

@@ -8,7 +8,7 @@
 /* Texts live until the frame's end. */
 struct capability {
 	const char *capability;
-	const char *state;             /* ok limited refused off absent; NULL: not in the saved run */
+	const char *state;             /* ok limited refused off absent; NULL: not saved */
 	const char *why;
 	const char *unlock;            /* NULL: nothing to unlock, or nothing known to */
 	const char *affects;           /* the doctor's to fill */

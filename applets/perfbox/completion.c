@@ -360,7 +360,7 @@ static void zsh(struct buf *to, struct arena *arena)
 	buf_add_text(to, "#compdef perfbox");
 	applet_names(to);
 	buf_add_text(to, "\n"
-			 "# zsh completion for perfbox; keep it as _perfbox in a folder of $fpath,\n"
+			 "# zsh completion for perfbox; keep it as _perfbox in a $fpath folder,\n"
 			 "# or, behind compinit: source <(perfbox --completion zsh)\n\n"
 			 "typeset -ga _perfbox_applets _perfbox_options _perfbox_pages\n"
 			 "_perfbox_applets=(");
@@ -369,7 +369,8 @@ static void zsh(struct buf *to, struct arena *arena)
 		zsh_text(to, applets[i]->summary);
 		buf_add_char(to, '\'');
 	}
-	buf_add_text(to, "\n)\n_perfbox_pages=($_perfbox_applets 'perfbox:the program itself')\n"
+	buf_add_text(to, "\n)\n"
+			 "_perfbox_pages=($_perfbox_applets 'perfbox:the program itself')\n"
 			 "_perfbox_options=(");
 	for (const struct opt *o = box_options_table; !opt_is_end(o); o++) {
 		buf_printf(to, "\n\t'--%s:", o->name);

@@ -125,7 +125,7 @@ void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t mo
 
 	others.utilization = use_text(out, "%zu more", count - most);
 	if (fullest >= 0)
-		others.utilization = use_text(out, "%zu more, none above %s", count - most,
+		others.utilization = use_text(out, "%zu more, fullest %s", count - most,
 					      use_ratio_text(out, fullest));
 	use_add(out, &others);
 }

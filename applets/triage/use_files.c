@@ -6,7 +6,7 @@
 #include "common/kernel/source.h"
 #include "common/kernel/sysctl.h"
 
-#define FILE_SYSTEMS_SHOWN 24
+#define FILE_SYSTEMS_SHOWN 16
 
 /*
  * Errors an ext4 file system has recorded in itself (fs/ext4/sysfs.c), or NA_U64. Its folder goes

@@ -104,8 +104,15 @@ int cgroup_parse_cpu_max(struct text t, struct cgroup_cpu *cpu)
 	return 0;
 }
 
-/* A file of one number in usec. */
-static uint64_t read_usec(struct src_dir *dir, const char *name)
+/* The parsers' texts start with the file's name. Only the first is kept. */
+static void note_trouble(const struct src_dir *dir, struct cgroup_cpu *cpu)
+{
+	if (!cpu->trouble)
+		cpu->trouble = arena_printf(src_arena(), "/%s/%s", dir->path, fail_text());
+}
+
+/* A file of one number in usec. That it is absent is no trouble: kernels differ. */
+static uint64_t read_usec(struct src_dir *dir, const char *name, struct cgroup_cpu *cpu)
 {
 	struct text t;
 	uint64_t usec;
@@ -114,7 +121,32 @@ static uint64_t read_usec(struct src_dir *dir, const char *name)
 		return NA_U64;
 	struct scan s = scan_of(t);
 
-	return scan_u64(&s, &usec) ? times(usec, NS_PER_USEC) : NA_U64;
+	if (scan_u64(&s, &usec))
+		return times(usec, NS_PER_USEC);
+	fail(EINVAL, "%s: no number", name);
+	note_trouble(dir, cpu);
+	return NA_U64;
+}
+
+/* Whether it said anything. Missing, it is trouble only in a group that has a quota file. */
+static bool read_stat(struct src_dir *dir, struct cgroup_cpu *cpu, int *err)
+{
+	struct text t;
+
+	*err = src_dir_read(dir, "cpu.stat", &t);
+	if (*err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0)
+		return true;
+	if (*err >= 0)
+		note_trouble(dir, cpu);
+	return false;
+}
+
+static void note_missing_stat(const struct src_dir *dir, int err, struct cgroup_cpu *cpu)
+{
+	if (err != -ENOENT || !cpu->has_quota_file)
+		return;
+	fail(ENOENT, "cpu.stat: missing");
+	note_trouble(dir, cpu);
 }
 
 /* A file costs more than all else about a group, so none is read that can say nothing. */
@@ -125,22 +157,27 @@ static void read_local(struct src_dir *dir, struct cgroup_cpu *cpu)
 	struct text t;
 
 	/* empty where the controller is off */
-	if (src_dir_read(dir, "cpu.stat.local", &t) >= 0 && t.len)
-		cgroup_parse_cpu_local(t, cpu);
+	if (src_dir_read(dir, "cpu.stat.local", &t) >= 0 && t.len &&
+	    cgroup_parse_cpu_local(t, cpu) < 0)
+		note_trouble(dir, cpu);
 }
 
 static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu)
 {
 	struct text t;
-	int err = src_dir_read(dir, "cpu.stat", &t);
-	bool has_any = err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0;
+	int err;
+	bool has_any = read_stat(dir, cpu, &err);
 
-	if (src_dir_read(dir, "cpu.max", &t) >= 0 && cgroup_parse_cpu_max(t, cpu) == 0)
-		has_any = true;
+	if (src_dir_read(dir, "cpu.max", &t) >= 0) {
+		if (cgroup_parse_cpu_max(t, cpu) < 0)
+			note_trouble(dir, cpu);
+		cpu->has_quota_file = has_any = true;
+	}
+	note_missing_stat(dir, err, cpu);
 	if (depth == ALL && cpu->has_quota_file)
 		read_local(dir, cpu);
 	if (depth == ALL && cpu->quota_ns != NA_U64)
-		cpu->burst_ns = read_usec(dir, "cpu.max.burst");
+		cpu->burst_ns = read_usec(dir, "cpu.max.burst", cpu);
 	if (depth == ALL && src_dir_read(dir, "cpu.pressure", &t) >= 0 &&
 	    psi_parse(t, &cpu->pressure) == 0)
 		has_any = true;
@@ -150,22 +187,28 @@ static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu
 static int read_v1(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu)
 {
 	struct text t;
-	int err = src_dir_read(dir, "cpu.stat", &t);
-	bool has_any = err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0;
+	int err;
+	bool has_any = read_stat(dir, cpu, &err);
 
 	cpu->has_quota_file = src_dir_read(dir, "cpu.cfs_quota_us", &t) >= 0;
 	if (cpu->has_quota_file) {
 		struct scan s = scan_of(t);
-		uint64_t usec;
+		int64_t usec;
 
 		has_any = true;
-		/* -1: none */
-		cpu->quota_ns = scan_u64(&s, &usec) ? times(usec, NS_PER_USEC) : NA_U64;
+		if (scan_i64(&s, &usec)) {
+			/* -1: none */
+			cpu->quota_ns = usec < 0 ? NA_U64 : times((uint64_t)usec, NS_PER_USEC);
+		} else {
+			fail(EINVAL, "cpu.cfs_quota_us: no number");
+			note_trouble(dir, cpu);
+		}
 	}
+	note_missing_stat(dir, err, cpu);
 	if (cpu->quota_ns != NA_U64)
-		cpu->period_ns = read_usec(dir, "cpu.cfs_period_us");
+		cpu->period_ns = read_usec(dir, "cpu.cfs_period_us", cpu);
 	if (depth == ALL && cpu->quota_ns != NA_U64)
-		cpu->burst_ns = read_usec(dir, "cpu.cfs_burst_us");
+		cpu->burst_ns = read_usec(dir, "cpu.cfs_burst_us", cpu);
 	if (depth == ALL && cpu->has_quota_file)
 		read_local(dir, cpu);
 	return has_any ? 0 : err < 0 ? err : -EINVAL;

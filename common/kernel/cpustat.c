@@ -56,12 +56,12 @@ static int find_highest_cpu(struct text t, unsigned *count)
 		if (!take_cpu_number(&s, &cpu))
 			continue;
 		if (cpu >= CPU_MAX)
-			return fail(EINVAL, "proc/stat: a CPU number beyond %d", CPU_MAX - 1);
+			return fail(EINVAL, "/proc/stat: a CPU number beyond %d", CPU_MAX - 1);
 		if (cpu >= highest)
 			highest = (unsigned)cpu + 1;
 	}
 	if (!has_all)
-		return fail(EINVAL, "proc/stat: no \"cpu\" line");
+		return fail(EINVAL, "/proc/stat: no \"cpu\" line");
 	*count = highest;
 	return 0;
 }
@@ -96,6 +96,16 @@ static void take_line(struct text line, struct cpu_stat *s)
 		}
 }
 
+/* All unknown; the memory is kept. */
+static void forget(struct cpu_stat *s)
+{
+	*s = (struct cpu_stat){
+		.all = unknown_times, .cpus = s->cpus, .cpu_cap = s->cpu_cap,
+		.context_switches = NA_U64, .interrupts = NA_U64, .softirqs = NA_U64,
+		.forks = NA_U64, .btime_s = NA_U64, .running = NA_U64, .blocked = NA_U64,
+	};
+}
+
 int cpustat_parse(struct text t, struct cpu_stat *s)
 {
 	unsigned count = 0;
@@ -105,11 +115,9 @@ int cpustat_parse(struct text t, struct cpu_stat *s)
 		return err;
 	struct cpu_times *cpus = mem_grow(s->cpus, &s->cpu_cap, count, sizeof(*cpus));
 
-	*s = (struct cpu_stat){
-		.all = unknown_times, .cpus = cpus, .cpu_cap = s->cpu_cap, .cpu_count = count,
-		.context_switches = NA_U64, .interrupts = NA_U64, .softirqs = NA_U64,
-		.forks = NA_U64, .btime_s = NA_U64, .running = NA_U64, .blocked = NA_U64,
-	};
+	s->cpus = cpus;
+	forget(s);
+	s->cpu_count = count;
 	for (unsigned i = 0; i < count; i++)
 		cpus[i] = unknown_times;
 	struct scan rest = scan_of(t);
@@ -125,7 +133,11 @@ int cpustat_read(struct cpu_stat *s)
 	struct text t;
 	int err = src_read("proc/stat", &t);
 
-	return err < 0 ? err : cpustat_parse(t, s);
+	if (err >= 0)
+		err = cpustat_parse(t, s);
+	if (err < 0)
+		forget(s);
+	return err;
 }
 
 void cpustat_free(struct cpu_stat *s)

@@ -28,7 +28,7 @@ struct cpu_stat {
 };
 
 /* Reads proc/stat through the source. 0 or -errno (-EINVAL: no "cpu" line, a CPU beyond CPU_MAX).
- * Call on a zeroed struct or one filled before (it is reused). */
+ * Call on a zeroed struct or one filled before (it is reused). Failing, it leaves all unknown. */
 int cpustat_read(struct cpu_stat *s);
 int cpustat_parse(struct text t, struct cpu_stat *s);
 void cpustat_free(struct cpu_stat *s);

@@ -215,9 +215,11 @@ static void skip_continuation(struct scan *s)
 static void count_lost(struct kmsg_reader *r, uint64_t sequence)
 {
 	/* it starts again where the logs of two boots stand one behind the other */
-	if (r->last_sequence != NA_U64 && sequence > r->last_sequence &&
-	    __builtin_add_overflow(r->lost, sequence - r->last_sequence - 1, &r->lost))
-		r->lost = UINT64_MAX - 1;
+	if (r->last_sequence != NA_U64 && sequence > r->last_sequence) {
+		const uint64_t more = sequence - r->last_sequence - 1, room = NA_U64 - 1 - r->lost;
+
+		r->lost += more < room ? more : room;
+	}
 	r->last_sequence = sequence;
 }
 

@@ -1,6 +1,7 @@
 #include "common/kernel/ports.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "common/base/fail.h"
 #include "common/base/scan.h"
@@ -19,32 +20,43 @@ int ports_parse_range(struct text t, struct ports *p)
 	return 0;
 }
 
-struct reserved {
-	const struct ports *range;
-	uint64_t inside;
-	uint8_t seen[PORTS / 8];       /* a list may say a port twice */
-};
-
-static void count_port(unsigned port, void *arg)
+/* "9000-9010", or one port. */
+static bool scan_ports(struct scan *s, uint64_t *first, uint64_t *last)
 {
-	struct reserved *r = arg;
-	uint8_t bit = (uint8_t)(1u << port % 8);
-
-	if (port < r->range->low || port > r->range->high || r->seen[port / 8] & bit)
-		return;
-	r->seen[port / 8] |= bit;
-	r->inside++;
+	if (!scan_u64(s, first))
+		return false;
+	*last = *first;
+	if (scan_literal(s, "-") && !scan_u64(s, last))
+		return false;
+	return *first <= *last && *last < PORTS;
 }
 
+static uint64_t overlap(const struct ports *p, uint64_t first, uint64_t last)
+{
+	uint64_t low = first > p->low ? first : p->low, high = last < p->high ? last : p->high;
+
+	return low <= high ? high - low + 1 : 0;
+}
+
+/* Ascending, with gaps between: as the kernel prints a bitmap (kernel/sysctl.c). */
 int ports_parse_reserved(struct text t, struct ports *p)
 {
-	struct reserved r = { .range = p };
+	struct scan s = scan_of(t);
+	struct text line;
+	uint64_t first, last, reserved = 0, next = 0;
+	bool is_good = scan_until(&s, '\n', &line);
 
-	/* the same notation as a CPU list (kernel/sysctl.c, proc_do_large_bitmap) */
-	if (!t.len || t.data[t.len - 1] != '\n' || scan_cpu_list(t, PORTS, count_port, &r) < 0)
+	for (s = is_good ? scan_of(line) : s; is_good && s.at < s.end; next = last + 1) {
+		is_good = (!next || scan_literal(&s, ",")) && scan_ports(&s, &first, &last) &&
+			first >= next;
+		if (!is_good)
+			break;
+		reserved += overlap(p, first, last);
+	}
+	if (!is_good)
 		return fail(EINVAL, "/proc/sys/net/ipv4/ip_local_reserved_ports: no list of ports");
-	p->reserved = r.inside;
-	p->count = p->high - p->low + 1 - r.inside;
+	p->reserved = reserved;
+	p->count = p->high - p->low + 1 - reserved;
 	return 0;
 }
 

@@ -44,7 +44,7 @@ if command -v bash >/dev/null; then
 	want_match out '^process$'
 	bash_words cpuwait --table c
 	want_match out '^cgroups$'
-	bash_words cpuwait --columns 'tid,wait_r'
+	bash_words cpuwait --columns wait_r
 	want_match out 'wait_ratio'
 	bash_words perfbox --man tri
 	want_match out '^triage$'

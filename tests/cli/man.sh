@@ -36,7 +36,7 @@ want_that "no line is longer" awk 'length > 100 { print; exit 1 }' "$out"
 
 begin "every option and every column of --help is in the page"
 for applet in $("$PERFBOX" --list | awk '{ print $1 }'); do
-	"$PERFBOX" --man "$applet" >"$work/page"
+	"$PERFBOX" --man "$applet" >"$work/page" 2>"$err"
 	"$PERFBOX" "$applet" --help >"$work/help"
 	for option in $(sed -n '/^Options:/,/^[A-Z].*share/p' "$work/help" | grep -Eo -- '--[a-z][a-z-]*' | sort -u); do
 		want_match "$work/page" "$option([^a-z-]|\$)"

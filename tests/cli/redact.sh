@@ -28,7 +28,7 @@ begin "names of groups on the way, and of the group that limits"
 check v2-nested-local node-1 web worker batch '/app' '/pin'
 
 begin "names that people might not print"
-check hostile-names 'line' 'bed' 'uote' 'slash' 'utf8' 'gnp' 'caf' 'group' '2J' 'id)'
+check hostile-names 'new.{0,4}line' 'tab.{0,4}bed' 'uote' 'slash' 'utf8' 'gnp' 'caf' 'tab.{0,4}group' '2J' '[$][(]id' '%1000d'
 
 begin "names in what could not be read"
 run "$PERFBOX" cpuwait --root "$trees/missing-files" --redact

@@ -1,6 +1,6 @@
 /*
- * The files of cgroups of anybody's making: mountinfo and /proc/self/cgroup with a NUL between them,
- * the cpu controller's, lists, and the same bytes as a group's path and as a container log's name.
+ * The files of cgroups of anybody's making: mountinfo and /proc/self/cgroup with a NUL between, the
+ * cpu controller's, lists, and the same bytes as a group's path and as a container log's name.
  */
 #include "common/kernel/cgroup.h"
 

@@ -82,7 +82,12 @@ static void test_ports(void)
 	EACH_CUT(n, list)
 		CHECK((ports_parse_reserved(cut(list, n), &p) == 0) == (n == list.len));
 	CHECK(p.reserved == 4 && p.count == 28228);
-	CHECK(ports_parse_reserved(TEXT("40000,40000,40000-40001\n"), &p) == 0 && p.reserved == 2);
+	CHECK(ports_parse_reserved(TEXT("40000,40000\n"), &p) == -EINVAL);
+	CHECK(ports_parse_reserved(TEXT("2,1\n"), &p) == -EINVAL);
+	CHECK(ports_parse_reserved(TEXT("3-2\n"), &p) == -EINVAL);
+	CHECK(ports_parse_reserved(TEXT("1,\n"), &p) == -EINVAL);
+	CHECK(ports_parse_reserved(TEXT("1 2\n"), &p) == -EINVAL && p.reserved == 4);
+	CHECK(ports_parse_reserved(TEXT("0-65535\n"), &p) == 0 && p.count == 0);
 	CHECK(ports_parse_reserved(TEXT("\n"), &p) == 0 && p.reserved == 0 && p.count == 28232);
 	CHECK(ports_parse_reserved(TEXT("65536\n"), &p) == -EINVAL);
 	CHECK(ports_parse_reserved(TEXT("x\n"), &p) == -EINVAL);

@@ -24,7 +24,7 @@
 #include "tests/unit/check.h"
 
 #define MS 1000000ull
-#define SPINNERS 6
+#define SPINNERS 9
 
 struct spinner {
 	pid_t pid;
@@ -203,16 +203,8 @@ static uint64_t measure(uint64_t ns)
 	return own_ns;
 }
 
-static bool is_near(uint64_t a, uint64_t b, uint64_t by)
+static void show(const char *what, uint64_t own_ns)
 {
-	return (a > b ? a - b : b - a) <= by;
-}
-
-/* Figures only when they are wanted. */
-static void show(const char *what, uint64_t own_ns, unsigned failed_before)
-{
-	if (check_failed == failed_before)
-		return;
 	printf("%s: group throttled %llu ms\n", what, (unsigned long long)(own_ns / MS));
 	for (size_t i = 0; i < spinner_count; i++) {
 		const struct spinner *s = &spinners[i];
@@ -226,59 +218,89 @@ static void show(const char *what, uint64_t own_ns, unsigned failed_before)
 }
 
 /*
- * cpu.stat and schedstat grow when a wait ends, so at either end they may be one period and one slice off;
- * an emulated guest takes its time from one reading to the next.
+ * cpu.stat and schedstat grow when a wait ends, so at either end they may be one period and one slice off; an
+ * emulated guest takes its time from one reading to the next.
  */
-#define SLACK(interval_ns) ((interval_ns) / 20 + 60 * MS)
-
-static void check_limited(const struct spinner *s, uint64_t own_ns, uint64_t interval_ns)
+static uint64_t slack(uint64_t interval_ns)
 {
-	CHECK(is_near(s->throttled_ns + s->unsure_ns / 2, own_ns, SLACK(interval_ns)));
-	CHECK(s->throttled_ns <= s->wait_ns && s->throttled_ns > interval_ns / 4);
-	CHECK(s->unsure_ns <= interval_ns / 100);
-	CHECK(is_near(s->wait_ns, s->run_delay_ns, SLACK(interval_ns)));
+	return interval_ns / 20 + 60 * MS;
 }
 
-static void check_not_limited(const struct spinner *s, uint64_t interval_ns)
+static bool is_near(uint64_t a, uint64_t b, uint64_t interval_ns)
 {
-	CHECK(s->throttled_ns == 0);
-	CHECK(s->unsure_ns <= interval_ns / 100);
-	CHECK(is_near(s->wait_ns, s->run_delay_ns, SLACK(interval_ns)));
-	CHECK(s->wait_ns > interval_ns / 20);
+	return (a > b ? a - b : b - a) <= slack(interval_ns);
+}
+
+static bool agrees(uint64_t own_ns, uint64_t interval_ns)
+{
+	bool good = is_near(spinners[0].throttled_ns + spinners[0].unsure_ns / 2, own_ns, interval_ns);
+
+	for (size_t i = 0; i < spinner_count; i++)
+		good = good && is_near(spinners[i].wait_ns, spinners[i].run_delay_ns, interval_ns);
+	return good;
+}
+
+/* Until the kernel's own figures agree: on a CPU that was stolen they may be late for once, not always. */
+static void check_interval(const char *what, uint64_t interval_ns)
+{
+	unsigned failed = check_failed;
+	uint64_t own_ns = 0;
+	bool good = false;
+
+	for (int i = 0; i < 3 && !good; i++) {
+		own_ns = measure(interval_ns);
+		good = agrees(own_ns, interval_ns);
+	}
+	CHECK(good);
+	CHECK(spinners[0].throttled_ns > interval_ns / 4);
+	for (size_t i = 0; i < spinner_count; i++) {
+		CHECK(spinners[i].unsure_ns <= interval_ns / 50);
+		CHECK(spinners[i].throttled_ns <= spinners[i].wait_ns + MS);
+		CHECK(i == 0 || spinners[i].throttled_ns == 0);
+		CHECK(spinners[i].wait_ns > interval_ns / 20);
+	}
+	if (check_failed > failed)
+		show(what, own_ns);
 }
 
 static void check_threads(void)
 {
-	const uint64_t alone_ns = 1200 * MS, together_ns = 1500 * MS;
-	unsigned failed = check_failed;
-
 	spin(limited, 0);
 	nap(100 * MS);
-	uint64_t own_ns = measure(alone_ns);
-
-	check_limited(&spinners[0], own_ns, alone_ns);
-	show("one out of quota", own_ns, failed);
+	check_interval("one out of quota", 1200 * MS);
 
 	spin(beside, 0);
 	for (int i = 0; i < 4; i++)
 		spin(NULL, -1);
 	nap(100 * MS);
-	own_ns = measure(together_ns);
-	failed = check_failed;
-	check_limited(&spinners[0], own_ns, together_ns);
-	for (size_t i = 1; i < spinner_count; i++)
-		check_not_limited(&spinners[i], together_ns);
-	show("with one beside it and four that queue", own_ns, failed);
+	check_interval("with one beside it and four that queue", 1500 * MS);
 }
 
-/* Waits that went on on another CPU are measured there, too. */
-static void check_counts(void)
+/* Waits that go on on another CPU are measured there, too: all throttled, some migrate. */
+static void check_migration(void)
 {
+	const uint64_t interval_ns = 800 * MS;
+	const size_t first = spinner_count;
+	unsigned failed = check_failed;
+
+	for (int i = 0; i < 3; i++)
+		spin(limited, -1);
+	nap(100 * MS);
+	uint64_t own_ns = measure(interval_ns);
+
+	for (size_t i = first; i < spinner_count; i++) {
+		CHECK(spinners[i].throttled_ns > interval_ns / 20);
+		CHECK(spinners[i].unsure_ns <= interval_ns / 50);
+	}
 	const struct throttle_counts *c = throttle_counts();
 
-	if (!CHECK(c->regrouped <= c->migrated / 10 + 10))
-		printf("%llu of %llu\n", (unsigned long long)c->regrouped,
-		       (unsigned long long)c->migrated);
+	CHECK(c->regrouped <= c->migrated / 10);
+	CHECK(c->dropped <= 1);
+	if (check_failed > failed) {
+		show("with three more out of quota", own_ns);
+		printf("migrated %llu regrouped %llu dropped %llu\n", (unsigned long long)c->migrated,
+		       (unsigned long long)c->regrouped, (unsigned long long)c->dropped);
+	}
 }
 
 /* 0, or why nothing can be measured here. */
@@ -309,7 +331,7 @@ int main(void)
 	setpriority(PRIO_PROCESS, 0, -20);     /* looks must be taken when they are due */
 	if (make_groups()) {
 		check_threads();
-		check_counts();
+		check_migration();
 	} else {
 		check_skip("threads", "no group with a CPU quota can be made here");
 	}

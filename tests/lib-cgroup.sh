@@ -1,0 +1,206 @@
+# Sourced by tests/live/*.sh behind lib.sh: control groups of the test's own, in whichever hierarchy has the cpu
+# controller, and spinning threads in them. All is gone when the script ends, however it ends.
+#
+#	set_up_groups          $version (1, 2), $base (folder) and $base_path (as in /proc/PID/cgroup)
+#	make_group NAME        a group below $base ("a/b": its parents, too)
+#	set_quota NAME USEC [PERIOD_USEC]
+#	spin NAME OPTIONS...   threads in that group; their ids in $spin_tids, the process in $spin_pid
+#	stop_spin PID
+#	measure OPTIONS...     cpuwait, saved; then the functions below ask that run
+#	ask TABLE COLUMNS      its rows, without time
+#	percent A B            100 * A / B, whole
+#	between LOW X HIGH     also for fractions
+#
+# $slack widens tolerances where time itself is slow (emulated machines): LIVE_SLACK.
+
+helpers=$O/tests/live
+slack=${LIVE_SLACK:-1}
+pids='' groups='' spin_pid='' spin_tids='' runs=0
+cpus=$(nproc)
+
+[ "$(id -u)" = 0 ] || skip_all "needs root: it makes control groups"
+[ -x "$helpers/spin" ] || skip_all "$helpers/spin is not built"
+
+# The mount of the cpu controller: "version folder root".
+find_mount()
+{
+	awk '{
+		for (i = 7; i <= NF && $i != "-"; i++)
+			;
+		type = $(i + 1)
+		options = "," $NF ","
+		if (type == "cgroup" && options ~ /,cpu,/) { v1 = $5; root1 = $4 }
+		if (type == "cgroup2") { v2 = $5; root2 = $4 }
+	} END {
+		if (v1) print 1, v1, root1
+		else if (v2) print 2, v2, root2
+	}' /proc/self/mountinfo
+}
+
+set_up_groups()
+{
+	found=$(find_mount)
+	[ -n "$found" ] || skip_all "no cpu controller is mounted"
+	version=${found%% *}
+	mount=$(echo "$found" | cut -d ' ' -f 2)
+	root=$(echo "$found" | cut -d ' ' -f 3)
+	[ "$root" != / ] || root=
+	if [ "$version" = 2 ]; then
+		grep -qw cpu "$mount/cgroup.controllers" || skip_all "the unified hierarchy has no cpu controller"
+		if ! grep -qw cpu "$mount/cgroup.subtree_control"; then
+			echo +cpu >"$mount/cgroup.subtree_control" 2>/dev/null || skip_all "the cpu controller can't be enabled"
+			at_exit "echo -cpu >'$mount/cgroup.subtree_control' 2>/dev/null || :"
+		fi
+	fi
+	base=$mount/perfbox-test-$$
+	base_path=$root/perfbox-test-$$
+	at_exit remove_groups
+	mkdir "$base" 2>/dev/null || skip_all "no group can be made in $mount"
+	groups=$base
+	# what else runs here must not take from the spinners what the test says they get
+	if [ "$version" = 1 ]; then
+		echo 262144 >"$base/cpu.shares"
+		[ -e "$base/cpu.cfs_quota_us" ] || skip_all "kernel without CFS bandwidth control"
+	else
+		echo +cpu >"$base/cgroup.subtree_control"
+		echo 10000 >"$base/cpu.weight"
+		[ -e "$base/cpu.max" ] || skip_all "kernel without CFS bandwidth control"
+	fi
+}
+
+remove_groups()
+{
+	for pid in $pids; do
+		kill -9 "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	# deepest first; a group is busy for a moment after its last thread is gone
+	for folder in $(echo "$groups" | tr ' ' '\n' | sort -r); do
+		for try in 1 2 3 4 5 6 7 8 9 10; do
+			rmdir "$folder" 2>/dev/null || [ ! -d "$folder" ] && break
+			sleep 0.1
+		done
+	done
+}
+
+make_group()
+{
+	made=$base
+	for part in $(echo "$1" | tr / ' '); do
+		[ "$version" = 1 ] || echo +cpu >"$made/cgroup.subtree_control"
+		made=$made/$part
+		[ -d "$made" ] && continue
+		mkdir "$made" || skip_all "$made can't be made"
+		groups="$groups $made"
+	done
+}
+
+set_quota()
+{
+	if [ "$version" = 1 ]; then
+		echo "${3:-100000}" >"$base/$1/cpu.cfs_period_us"
+		echo "$2" >"$base/$1/cpu.cfs_quota_us"
+	else
+		echo "$2 ${3:-100000}" >"$base/$1/cpu.max"
+	fi
+}
+
+spin()
+{
+	into=$base/$1
+	shift
+	: >"$work/tids"
+	"$helpers/spin" -t 60 -g "$into" "$@" >"$work/tids" 2>"$work/spin.err" &
+	spin_pid=$!
+	pids="$pids $spin_pid"
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		[ ! -s "$work/tids" ] || break
+		sleep 0.1
+	done
+	spin_tids=$(tr '\n' ' ' <"$work/tids")
+	[ -n "$spin_tids" ] || add_why "no spinner came up: $(cat "$work/spin.err")"
+}
+
+stop_spin()
+{
+	kill "$1" 2>/dev/null
+	wait "$1" 2>/dev/null
+}
+
+# A number of cpu.stat, in ns for times, of a folder (or of the same in a saved frame).
+stat_of()
+{
+	case $2 in
+	throttled_ns) awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$1/cpu.stat" ;;
+	*) awk -v key="$2" '$1 == key { print $2 }' "$1/cpu.stat" ;;
+	esac
+}
+
+measure()
+{
+	runs=$((runs + 1))
+	saved=$work/run$runs
+	run "$PERFBOX" cpuwait --save "$saved" "$@"
+	live_status=$status
+	selection=
+	interval_ns=$(ask host interval_ns)
+}
+
+# $selection: options that the replay needs, too.
+ask()
+{
+	"$PERFBOX" cpuwait --root "$saved" $selection --tsv --no-header --table "$1" --columns "$2" 2>/dev/null | cut -f 2-
+}
+
+# Of the saved frames themselves, not through the program: how far a number of a group's cpu.stat moved.
+moved()
+{
+	folder=${mount#/}/perfbox-test-$$/$1
+	echo "$(stat_of "$saved/000000/$folder" "$2")" "$(stat_of "$saved/000001/$folder" "$2")" | awk '{ printf "%.0f\n", $2 - $1 }'
+}
+
+# Idle and iowait share of a CPU ("cpu": all, "cpu1") between the saved frames, in percent.
+idle_percent()
+{
+	cat "$saved/000000/proc/stat" "$saved/000001/proc/stat" | awk -v cpu="$1" '$1 == cpu {
+		total = 0
+		for (i = 2; i <= 9; i++) total += $i
+		idle[++n] = $5 + $6
+		all[n] = total
+	} END { printf "%d\n", all[2] > all[1] ? 100 * (idle[2] - idle[1]) / (all[2] - all[1]) : 0 }'
+}
+
+percent()
+{
+	awk -v a="$1" -v b="$2" 'BEGIN { printf "%d\n", b > 0 ? 100 * a / b + 0.5 : -1 }'
+}
+
+between()
+{
+	awk -v low="$1" -v x="$2" -v high="$3" 'BEGIN { if (x == "" || x + 0 < low + 0 || x + 0 > high + 0) { print x " is not in " low " .. " high; exit 1 } }'
+}
+
+# As between, around a value: OFF is widened by $slack.
+near()
+{
+	awk -v x="$1" -v value="$2" -v off="$3" -v slack="$slack" 'BEGIN {
+		off *= slack
+		if (x == "" || value == "" || x < value - off || x > value + off) { print "\"" x "\" is not " value " +- " off; exit 1 }
+	}'
+}
+
+# Whether nothing was found but what is named: lines "id subject". A full machine is not ours to answer for: where
+# the saved frames say less than 10 % idle, cpu-saturated may stand beside it.
+only_findings()
+{
+	ask findings id,subject 2>/dev/null >"$work/findings" || :
+	"$PERFBOX" cpuwait --root "$saved" $selection --tsv --no-header --table findings 2>/dev/null |
+		awk -F'\t' '{ print $2 " " $5 }' | sort >"$work/findings"
+	if [ "$(idle_percent cpu)" -lt 10 ]; then
+		grep -v '^cpuwait.cpu-saturated host$' "$work/findings" >"$work/some" || :
+		mv "$work/some" "$work/findings"
+	fi
+	printf '%s' "${1:+$1
+}" | sort >"$work/wanted"
+	diff "$work/wanted" "$work/findings"
+}
