@@ -155,6 +155,7 @@ struct thread *threads_find(const struct threads *t, uint32_t tid);
 void threads_read_switches(
 	struct thread *t); /* voluntary, involuntary, if not read at this look yet */
 void threads_free(struct threads *t);
+uint64_t thread_ran_ns(const struct thread *t);        /* in the interval; all it ever ran if it is new */
 bool thread_split_is_known(const struct thread *t,
 			   uint64_t interval_ns); /* bounds at most 10 % of it apart */
 

@@ -275,7 +275,7 @@ static void complete_group(void *data)
 		for (size_t k = 0; k < count; k++) {
 			const struct thread *t = threads_find(&cpuwait.now->threads, tids[k]);
 
-			ran_ns += t && t->ran_ns != NA_U64 ? t->ran_ns : 0;
+			ran_ns = sum_u64(ran_ns, t ? thread_ran_ns(t) : NA_U64);
 		}
 	}
 	row->threads = threads;
@@ -376,11 +376,6 @@ static void add_to(double *sum, double part)
 	*sum += part;
 }
 
-static void add_count(uint64_t *sum, uint64_t part)
-{
-	*sum = *sum == NA_U64 || part == NA_U64 ? NA_U64 : *sum + part;
-}
-
 static void add_thread_row(struct thread_row *sum, const struct thread_row *part)
 {
 	add_to(&sum->user_ratio, part->user_ratio);
@@ -392,8 +387,8 @@ static void add_thread_row(struct thread_row *sum, const struct thread_row *part
 	add_to(&sum->throttled_high_ratio, part->throttled_high_ratio);
 	add_to(&sum->voluntary_per_second, part->voluntary_per_second);
 	add_to(&sum->involuntary_per_second, part->involuntary_per_second);
-	add_count(&sum->wait_ns, part->wait_ns);
-	add_count(&sum->run_ns, part->run_ns);
+	sum->wait_ns = sum_u64(sum->wait_ns, part->wait_ns);
+	sum->run_ns = sum_u64(sum->run_ns, part->run_ns);
 	sum->is_estimated |= part->is_estimated;
 }
 

@@ -61,7 +61,8 @@ static void count_member(struct groups *g, long at, struct thread *t, uint64_t i
 		group->runnable +=
 			t && (t->state == 'R' || (is_known(t) && t->waited_ns > interval_ns / 100));
 		group->members_waited_ns += t && is_known(t) ? t->raw_waited_ns : interval_ns;
-		group->members_ran_ns += t && t->ran_ns != NA_U64 ? t->ran_ns : 0;
+		group->members_ran_ns = sum_u64(group->members_ran_ns,
+						  t ? thread_ran_ns(t) : NA_U64);
 		if (t && is_known(t))
 			keep_worst(group, t);
 	}

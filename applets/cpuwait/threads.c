@@ -421,6 +421,11 @@ void threads_move(struct look *look, const struct look *look_before, uint64_t in
 	now->exited = (unsigned)before->count - same;
 }
 
+uint64_t thread_ran_ns(const struct thread *t)
+{
+	return t->is_new ? t->run_ns : t->ran_ns;
+}
+
 bool thread_split_is_known(const struct thread *t, uint64_t interval_ns)
 {
 	return t->throttled_high_ns != NA_U64 && t->throttled_low_ns != NA_U64 &&

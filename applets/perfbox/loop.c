@@ -46,7 +46,9 @@ static void catch_signals(void)
 void complain_about(const char *applet, bool with_hint)
 {
 	struct arena a = { 0 };
-	const char *space = applet ? " " : "", *name = applet ? applet : "";
+	const char *name = applet ? applet : "";
+	/* doctor is no applet but an option */
+	const char *space = !applet ? "" : applet_find(applet) ? " " : " --";
 
 	/* the text may quote what was typed or read, whatever bytes that has */
 	fprintf(stderr, "perfbox%s%s: %s", space, name, out_escape(&a, fail_text()));

@@ -29,7 +29,7 @@ static void show_accept(struct out *out, const struct use_net *before, const str
 	use_add(out, &row);
 }
 
-/* Segments thrown away because a receiver's queue was full; TCPRcvQDrop came with Linux 5.10. */
+/* Segments thrown away because a receiver's queue was full; older kernels have no TCPRcvQDrop. */
 static uint64_t receive_drops(const struct use_net *n)
 {
 	return use_sum(use_sum(n->tcp.pruned, n->tcp.backlog_drops), use_known(n->tcp.queue_drops));

@@ -27,6 +27,12 @@ static inline uint64_t delta_u64(uint64_t now, uint64_t before)
 	return now == NA_U64 || before == NA_U64 || now < before ? NA_U64 : now - before;
 }
 
+/* a + b; unknown if either is. */
+static inline uint64_t sum_u64(uint64_t a, uint64_t b)
+{
+	return a == NA_U64 || b == NA_U64 ? NA_U64 : a + b;
+}
+
 /* value / by as a fraction; unknown if value is or if by is 0 or unknown. */
 static inline double ratio_of(uint64_t value, uint64_t by)
 {

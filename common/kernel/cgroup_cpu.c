@@ -265,6 +265,8 @@ static int read_cpu(const struct cgroup_layout *layout, const char *folder, enum
 		if (new.usage_ns != NA_U64)
 			err = 0;
 	}
+	if (err == -EINVAL)
+		return fail(EINVAL, "/%s: nothing of the cpu controller makes sense", folder);
 	if (err < 0)
 		return err;
 	*cpu = new;

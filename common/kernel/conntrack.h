@@ -16,10 +16,9 @@ struct conntrack {
 	/* entries of this namespace, expired ones that are not yet reaped included */
 	uint64_t count, max;
 	/* since boot or since the namespace was made, summed over CPUs */
-	uint64_t drop;                 /* packets dropped: the table was full, or no memory */
+	uint64_t drop;                 /* packets: table full, no memory, refused by a tracker */
 	uint64_t early_drop;           /* unanswered entries evicted to make room */
-	/* packets dropped: another one had added the same connection meanwhile */
-	uint64_t insert_failed;
+	uint64_t insert_failed;        /* entries that could not be added */
 };
 
 /*
@@ -29,8 +28,8 @@ struct conntrack {
 int conntrack_parse_stat(struct text t, struct conntrack *c);
 
 /*
- * Of the network namespace the program is in. 0, also if not in use; -errno with fail text if one of
- * the files makes no sense: what the others say is set all the same.
+ * Of the network namespace the program is in. 0, also if not in use; -errno with fail text if one
+ * of the files makes no sense: what the others say is set all the same.
  */
 int conntrack_read(struct conntrack *c);
 

@@ -5,7 +5,7 @@
 #include "common/kernel/netdev.h"
 #include "common/kernel/source.h"
 
-static uint64_t sum_known(const uint64_t *n, size_t count)
+static uint64_t ticks_of(const uint64_t *n, size_t count)
 {
 	uint64_t sum = 0;
 
@@ -27,8 +27,8 @@ static void read_ticks(struct load *l)
 	l->switches = stat.context_switches;
 	if (t->user == NA_U64 || t->idle == NA_U64)
 		return;
-	l->busy_ticks = sum_known(busy, sizeof(busy) / sizeof(*busy));
-	l->total_ticks = l->busy_ticks + sum_known(idle, sizeof(idle) / sizeof(*idle));
+	l->busy_ticks = ticks_of(busy, sizeof(busy) / sizeof(*busy));
+	l->total_ticks = l->busy_ticks + ticks_of(idle, sizeof(idle) / sizeof(*idle));
 }
 
 /* Packets from outside: of devices with hardware behind them, else (a container) of all but lo. */

@@ -1,4 +1,4 @@
-/* Any bytes as /proc/meminfo and /proc/vmstat: every key that is in them, and those perfbox asks for. */
+/* Any bytes as /proc/meminfo and /proc/vmstat, asked for every word that is in them. */
 #include "common/kernel/meminfo.h"
 
 #include <assert.h>

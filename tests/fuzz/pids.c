@@ -1,4 +1,4 @@
-/* Any bytes as the small files that count threads and files: loadavg, file-nr, pids.max, pids.events. */
+/* Any bytes as the files that count threads and files: loadavg, file-nr, pids.max, pids.events. */
 #include "common/kernel/pids.h"
 
 #include <assert.h>

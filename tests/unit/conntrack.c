@@ -6,8 +6,9 @@
 #include "tests/unit/host.h"
 
 /* 6.1, two CPUs; before 5.10 clashres was "searched", and early kernels pad with two blanks */
-#define HEADER "entries  clashres found new invalid ignore delete chainlength insert insert_failed " \
-	"drop early_drop icmp_error  expect_new expect_create expect_delete search_restart\n"
+#define HEADER "entries  clashres found new invalid ignore delete chainlength insert " \
+	"insert_failed drop early_drop icmp_error  expect_new expect_create expect_delete " \
+	"search_restart\n"
 #define CPU0 "0003ae01  00000000 00000011 00000000 0000007f 00000000 00000000 00000000 00000000 " \
 	"00000002 000000ff 00000010 00000000  00000000 00000000 00000000 00000000\n"
 #define CPU1 "0003ae01  00000000 00000011 00000000 0000007f 00000000 00000000 00000000 00000000 " \

@@ -50,7 +50,8 @@ static void test_host(void)
 	host_add("h/proc/loadavg", "0.00 0.00 0.00 1/500 9\n");
 	host_add("h/proc/sys/kernel/pid_max", "32768\n");
 	open_root("h");
-	CHECK(pids_read_host(&p) < 0 && p.threads == 500 && p.pid_max == 32768 && p.limit == NA_U64);
+	CHECK(pids_read_host(&p) < 0 && p.threads == 500);
+	CHECK(p.pid_max == 32768 && p.limit == NA_U64);
 	close_all();
 	host_add("h/proc/sys/kernel/threads-max", "1000\n");
 	open_root("h");
@@ -71,7 +72,8 @@ static void test_group_files(void)
 	CHECK(pids_parse_events(TEXT("max 12\n")) == 12);
 	CHECK(pids_parse_events(TEXT("other 1\nmax 3\n")) == 3);
 	CHECK(pids_parse_events(TEXT("max 12")) == NA_U64);
-	CHECK(pids_parse_events(TEXT("max -1\n")) == NA_U64 && pids_parse_events(TEXT("")) == NA_U64);
+	CHECK(pids_parse_events(TEXT("max -1\n")) == NA_U64);
+	CHECK(pids_parse_events(TEXT("")) == NA_U64);
 }
 
 static void add_group(const char *folder, const char *current, const char *max, const char *events)
@@ -101,7 +103,8 @@ static void test_groups(void)
 	struct pids_group g;
 
 	/* v2: the ancestor is nearer to its limit than the group itself */
-	host_add("v2/proc/self/mountinfo", ROOT "30 22 0:27 / /sys/fs/cgroup rw - cgroup2 none rw\n");
+	host_add("v2/proc/self/mountinfo",
+		 ROOT "30 22 0:27 / /sys/fs/cgroup rw - cgroup2 none rw\n");
 	host_add("v2/proc/self/cgroup", "0::/user.slice/u.scope\n");
 	add_group("v2/sys/fs/cgroup/user.slice/u.scope", "10\n", "100\n", "max 5\n");
 	add_group("v2/sys/fs/cgroup/user.slice", "90\n", "100\n", "max 2\n");

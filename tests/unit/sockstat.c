@@ -70,7 +70,8 @@ static void test_files(void)
 
 static void test_ports(void)
 {
-	const struct text list = TEXT("8080,32768-32770,60999-61010\n"), range = TEXT("32768\t60999\n");
+	const struct text list = TEXT("8080,32768-32770,60999-61010\n");
+	const struct text range = TEXT("32768\t60999\n");
 	struct ports p = { .count = 9 };
 
 	CHECK(ports_parse_range(TEXT("60999\t32768\n"), &p) == -EINVAL);
