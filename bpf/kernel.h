@@ -46,7 +46,7 @@ struct cfs_rq___5_18 {
 };
 
 struct task_group {
-	struct cfs_rq **cfs_rq;        /* by CPU; per-CPU memory itself, struct cfs_rq *, since 7.2 at the latest */
+	struct cfs_rq **cfs_rq;        /* by CPU; in 7.2 struct cfs_rq *, itself per-CPU memory */
 };
 
 /* include/linux/sched.h */
@@ -60,7 +60,7 @@ struct sched_entity___6_12 {
 
 struct sched_info {                    /* CONFIG_SCHED_INFO; kernel/sched/stats.h */
 	unsigned long pcount;          /* how often it got a CPU */
-	unsigned long long run_delay;  /* how long it waited for one, ns, without the wait that goes on */
+	unsigned long long run_delay;  /* how long it waited for one, without a wait that goes on */
 	unsigned long long last_arrival;       /* rq clock when it last got one */
 	unsigned long long last_queued;        /* rq clock since when it waits; 0: it doesn't */
 };
@@ -78,7 +78,7 @@ struct pid {
 struct task_struct {
 	int pid;
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
-	unsigned int on_rq;            /* int once, a byte in 7.2: only unsigned ones may change their size */
+	unsigned int on_rq;            /* a byte in 7.2; CO-RE lets only unsigned ones shrink */
 	unsigned int on_cpu;           /* CONFIG_SMP */
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -124,12 +124,12 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 /*
  * For how long this run queue of one group on one CPU has been out of quota, its own or an
  * ancestor's, up to `now` on its CPU's rq clock. Only differences mean anything, and only for a
- * thread that was waiting in it all the time between. 6.6 and later: throttled_clock_self_time, on
- * the rq clock. It starts when the first thread has to wait for quota (6.18: is put aside on its
- * way to user space), not when quota runs out. 5.19 to 6.5: throttled_clock_pelt_time, whose clock
- * runs slow when the CPU does. to 5.18: throttled_clock_task_time, whose clock leaves out
- * interrupts and stolen time. by_copy: cfs_rq is only an address, not a pointer the verifier
- * vouches for.
+ * thread that was waiting in it all the time between. 0: it never was.
+ *   6.6 and later: throttled_clock_self_time, on the rq clock. It starts when the first thread has
+ *     to wait for quota (6.18: is put aside on its way to user space), not when quota runs out.
+ *   5.19 to 6.5: throttled_clock_pelt_time, whose clock runs slow when the CPU does.
+ *   to 5.18: throttled_clock_task_time, whose clock leaves out interrupts and stolen time.
+ * by_copy: cfs_rq is only an address, not a pointer the verifier vouches for.
  */
 static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 now, bool by_copy)
 {
@@ -144,8 +144,7 @@ static __always_inline __u64 cfs_rq_throttled_ns(struct cfs_rq *cfs_rq, __u64 no
 	}
 	struct rq *rq = KERNEL_GET(by_copy, cfs_rq, rq);
 
-	/* from the rq clock to the slower one: right for now == rq->clock, near enough soon after
-	 * it */
+	/* onto the slower clock: right for now == rq->clock, near enough soon after */
 	now -= KERNEL_GET(by_copy, rq, clock);
 	if (bpf_core_field_exists(earlier->throttled_clock_pelt_time)) {
 		now += KERNEL_GET(by_copy, rq, clock_pelt) -
@@ -170,13 +169,14 @@ static __always_inline bool task_is_fair(const struct task_struct *task)
 
 static __always_inline bool cfs_rq_is_of(struct cfs_rq *cfs_rq, struct task_group *group, int cpu)
 {
-	return cfs_rq && BPF_CORE_READ(cfs_rq, tg) == group && BPF_CORE_READ(cfs_rq, rq, cpu) == cpu;
+	return cfs_rq && BPF_CORE_READ(cfs_rq, tg) == group &&
+		BPF_CORE_READ(cfs_rq, rq, cpu) == cpu;
 }
 
 /*
- * The run queue that task's group has on another CPU, as an address, or NULL. CO-RE can't tell which of the
- * two layouts of struct task_group this is, but what is found says whose it is. apart: how far per-CPU memory
- * of that CPU is from that of task's; 0: not known.
+ * The run queue that task's group has on another CPU, as an address, or NULL. CO-RE can't tell
+ * which of the two layouts of struct task_group this is, but what is found says whose it is. apart:
+ * how far per-CPU memory of that CPU is from that of task's; 0: not known.
  */
 static __always_inline struct cfs_rq *cfs_rq_on(struct task_struct *task, int cpu, __u64 apart)
 {

@@ -1,27 +1,30 @@
 /*
- * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU quota.
+ * How long each thread waited for a CPU, and how much of that while its cgroup was out of CPU
+ * quota.
  *
- * The wait itself the scheduler measures (sched_info, the numbers behind /proc/TID/schedstat). It begins when
- * a thread becomes runnable without running (preempted, put aside for lack of quota, woken) and ends when it
- * is switched in. At both ends we read the throttled clock of the run queue of its group on its CPU
- * (cfs_rq_throttled_ns): what that moved is the throttled part of the wait. A thread asleep while its group
- * is out of quota loses nothing, and nothing is counted.
+ * The wait itself the scheduler measures (sched_info, the numbers behind /proc/TID/schedstat). It
+ * begins when a thread becomes runnable without running (preempted, put aside for lack of quota,
+ * woken) and ends when it is switched in. At both ends we read the throttled clock of the run queue
+ * of its group on its CPU (cfs_rq_throttled_ns): what that moved is the throttled part of the wait.
+ * A thread asleep while its group is out of quota loses nothing, and nothing is counted.
  *
- * A clock that never moved stands at 0, and then nothing is written down: a wait that finds it moved at its
- * end and has no beginning began with it at 0. So threads that no quota ever held back cost next to nothing.
+ * A clock that never moved stands at 0, and then nothing is written down: a wait that finds it
+ * moved at its end and has no beginning began with it at 0. So threads that no quota ever held back
+ * cost next to nothing.
  *
- * All times are on the run queue's clock, which the scheduler brings up to date before each of our events.
+ * All times are on the run queue's clock, which the scheduler brings up to date before each of our
+ * events.
  */
 #include "bpf/kernel.h"
 #include "bpf/throttle.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A thread's book. Written by one CPU at a time: the lock of the thread's run queue is held at each event. */
+/* A thread's book. One CPU writes at a time: at each event the lock of its run queue is held. */
 struct book {
 	__u64 version;         /* odd while it is being written */
 	__u64 throttled_ns, unsure_ns;         /* of waits that are over */
-	__u64 since_ns;        /* rq clock at which the wait, or its part on this CPU, began; 0: none written down */
+	__u64 since_ns;        /* when the wait, or its part on this CPU, began; 0: none written */
 	__u64 clock_ns;        /* the throttled clock then; it stays when the wait is over */
 	__u64 cfs_rq;          /* whose clock: an address, only ever compared */
 	__u64 arrivals;        /* how often the thread had got a CPU then: is it still this wait? */
@@ -46,12 +49,12 @@ __u32 missing;                 /* THROTTLE_NO_* */
 __u32 reader;                  /* its global tid */
 __u32 level;                   /* depth of its pid namespace */
 bool is_started;               /* every thread ought to have a book now */
-__u64 ahead_ns; /* rq clock - CLOCK_MONOTONIC, taken whenever the reader is switched in */
+__u64 ahead_ns;                /* rq clock - CLOCK_MONOTONIC, taken as the reader is switched in */
 
 /* Under lockdown=confidentiality no memory may be copied: then waits that migrate are unsure. */
 const volatile bool may_copy = true;
 
-/* struct rq of each CPU, an address, as far as one was seen. With more CPUs some waits are unsure. */
+/* struct rq of each CPU, an address, as far as one was seen. With more CPUs waits may be unsure. */
 #define CPUS_MAX 4096
 __u64 run_queues[CPUS_MAX];
 
@@ -85,9 +88,9 @@ struct piece {
 	__u64 throttled_ns, unsure_ns;
 };
 
-/* The wait written down, which ended at `end`; clock is what its clock says `now`, later if the end was missed. */
-static __always_inline struct piece measure(const struct book *book, struct task_struct *task, __u64 clock,
-					    __u64 end, __u64 now)
+/* The wait written down. It ended at `end`; clock is of `now`, later if the end was missed. */
+static __always_inline struct piece measure(const struct book *book, struct task_struct *task,
+					    __u64 clock, __u64 end, __u64 now)
 {
 	__u64 wait = at_least_zero(end, book->since_ns);
 	struct piece piece = {};
@@ -108,8 +111,9 @@ static __always_inline struct piece measure(const struct book *book, struct task
 }
 
 /* A wait that is not written down: it began with the clock at 0, or its beginning was missed. */
-static __always_inline struct piece measure_unwritten(const struct book *book, struct task_struct *task,
-						      __u64 clock, __u64 now)
+static __always_inline struct piece measure_unwritten(const struct book *book,
+						      struct task_struct *task, __u64 clock,
+						      __u64 now)
 {
 	const struct sched_info *info = &task->sched_info;
 	__u64 accounted = book->waited_before_ns + book->throttled_ns + book->unsure_ns;
@@ -161,7 +165,8 @@ static __always_inline void add(struct book *book, struct piece piece)
 	book->since_ns = 0;
 }
 
-static __always_inline void settle(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+static __always_inline void settle(struct book *book, struct task_struct *task, __u64 clock,
+				   __u64 now)
 {
 	if (book->cfs_rq != (__u64)task->se.cfs_rq)
 		COUNT(regrouped);
@@ -169,7 +174,8 @@ static __always_inline void settle(struct book *book, struct task_struct *task, 
 }
 
 /* The wait written down ended without our being told. */
-static __always_inline void settle_missed(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+static __always_inline void settle_missed(struct book *book, struct task_struct *task, __u64 clock,
+					  __u64 now)
 {
 	__u64 end = task->sched_info.last_arrival;
 
@@ -182,8 +188,8 @@ static __always_inline void settle_missed(struct book *book, struct task_struct 
 	}
 }
 
-static __always_inline void settle_unwritten(struct book *book, struct task_struct *task, __u64 clock,
-					     __u64 now)
+static __always_inline void settle_unwritten(struct book *book, struct task_struct *task,
+					     __u64 clock, __u64 now)
 {
 	struct piece piece = measure_unwritten(book, task, clock, now);
 
@@ -192,7 +198,8 @@ static __always_inline void settle_unwritten(struct book *book, struct task_stru
 	add(book, piece);
 }
 
-static __always_inline void settle_any(struct book *book, struct task_struct *task, __u64 clock, __u64 now)
+static __always_inline void settle_any(struct book *book, struct task_struct *task, __u64 clock,
+				       __u64 now)
 {
 	if (book->since_ns && task->sched_info.pcount == book->arrivals) {
 		settle(book, task, clock, now);
@@ -234,7 +241,7 @@ static __always_inline void begin_wait(struct task_struct *task, bool has_just_r
 	if (!book)
 		return;
 	if (book->since_ns && !has_just_run && task->sched_info.pcount == book->arrivals)
-		return;        /* preempted on its way to sleep and woken before it slept: it waits already */
+		return;        /* preempted before it could sleep, now woken: it waits already */
 	write_begin(book);
 	if (book->since_ns)
 		settle_missed(book, task, clock, now);
@@ -259,8 +266,7 @@ static __always_inline void end_wait(struct task_struct *task)
 	write_end(book);
 }
 
-/* Who goes and who comes; the fourth argument, the state, is not there before 5.18, and on_rq says
- * more. */
+/* The fourth argument, prev's state, is not there before 5.18, and on_rq says more. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -296,9 +302,9 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 }
 
 /*
- * A thread that waits changes its CPU, and with it the run queue whose clock counts; here it still has the old
- * one, whose lock is held. The new one's clock may be read without its lock: the time base is the same, so
- * `now` of the old one will do.
+ * A thread that waits changes its CPU, and with it the run queue whose clock counts; here it still
+ * has the old one, whose lock is held. The new one's clock may be read without its lock: the time
+ * base is the same, so `now` of the old one will do.
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
@@ -330,8 +336,7 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 	return 0;
 }
 
-/* All kinds of threads pass here before they run, io_uring's too, which sched_process_fork doesn't
- * see. */
+/* All threads pass here before they run; sched_process_fork does not see those of io_uring. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_new, struct task_struct *task)
 {
@@ -344,7 +349,7 @@ int BPF_PROG(on_new, struct task_struct *task)
 
 static __always_inline __u64 clock_now(struct task_struct *task)
 {
-	/* the CPU's own rq clock stands still while it idles, as it does when all it had is throttled */
+	/* the CPU's own rq clock stands still while it idles: when all it had is throttled */
 	return ahead_ns ? bpf_ktime_get_ns() + ahead_ns : task->se.cfs_rq->rq->clock;
 }
 
@@ -375,8 +380,7 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 	struct pid *pid;
 
 	if (level && may_copy) {
-		/* numbers[] was an array of one until 6.5, then of unknown size: count from its
-		 * start */
+		/* numbers[] was an array of one until 6.5, then of no size: count from its start */
 		bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
 		const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);
 
@@ -387,8 +391,8 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 }
 
 /* The wait that goes on, or one whose end was missed. */
-static __always_inline struct piece measure_pending(const struct book *book, struct task_struct *task,
-						    __u64 now)
+static __always_inline struct piece measure_pending(const struct book *book,
+						    struct task_struct *task, __u64 now)
 {
 	const struct sched_info *info = &task->sched_info;
 	__u64 clock = cfs_rq_throttled_ns(task->se.cfs_rq, now, false);

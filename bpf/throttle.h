@@ -8,20 +8,17 @@
 struct throttle_row {
 	__u32 tid;             /* in the reader's pid namespace */
 	__u32 reserved;
-	__u64 start_ns; /* since boot: tells a reused tid, and what field 22 of /proc/TID/stat is
-			   made from */
-	__u64 wait_ns; /* runnable but not running; a wait that goes on now included up to now */
-	__u64 throttled_ns; /* of that, certainly while its cgroup or an ancestor was out of quota
-			     */
-	__u64 unsure_ns; /* of that, possibly: throttling lies between throttled_ns and both
-			    together */
+	__u64 start_ns; /* since boot: tells a reused tid; field 22 of stat is made from it */
+	__u64 wait_ns;         /* runnable but not running, a wait that goes on now included */
+	__u64 throttled_ns;    /* of that, certainly while a group above it was out of quota */
+	__u64 unsure_ns;       /* of that, possibly: at most this much more was throttling */
 };
 
-/* Only threads whose group was ever out of quota on their CPU are looked at, so only they can be lost. */
+/* Only threads whose group was ever out of quota on their CPU are looked at, and can be lost. */
 struct throttle_counts {
 	__u64 migrated;        /* waits that went on on another CPU; counted on both */
 	__u64 regrouped;       /* waits during which the thread changed its cgroup: unsure */
-	__u64 repaired;        /* events that never came; the scheduler's own stamps stood in for them */
+	__u64 repaired;        /* events that never came: the scheduler's stamps stood in */
 	__u64 dropped;         /* waits whose throttled part was given up: nothing could stand in */
 	__u64 unseen;          /* events of threads without a book: no memory when they were made */
 };

@@ -1,7 +1,8 @@
 # Sourced by tests/live/*.sh behind lib.sh: control groups of the test's own, in whichever hierarchy has the cpu
 # controller, and spinning threads in them. All is gone when the script ends, however it ends.
 #
-#	set_up_groups          $version (1, 2), $base (folder) and $base_path (as in /proc/PID/cgroup)
+#	set_up_groups [fair]   $version (1, 2), $base (folder) and $base_path (as in /proc/PID/cgroup); all in it have
+#	                       precedence over what else runs here, unless fair
 #	make_group NAME        a group below $base ("a/b": its parents, too)
 #	set_quota NAME USEC [PERIOD_USEC]
 #	spin NAME OPTIONS...   threads in that group; their ids in $spin_tids, the process in $spin_pid
@@ -59,11 +60,11 @@ set_up_groups()
 	groups=$base
 	# what else runs here must not take from the spinners what the test says they get
 	if [ "$version" = 1 ]; then
-		echo 262144 >"$base/cpu.shares"
+		[ "${1:-}" = fair ] || echo 262144 >"$base/cpu.shares"
 		[ -e "$base/cpu.cfs_quota_us" ] || skip_all "kernel without CFS bandwidth control"
 	else
 		echo +cpu >"$base/cgroup.subtree_control"
-		echo 10000 >"$base/cpu.weight"
+		[ "${1:-}" = fair ] || echo 10000 >"$base/cpu.weight"
 		[ -e "$base/cpu.max" ] || skip_all "kernel without CFS bandwidth control"
 	fi
 }

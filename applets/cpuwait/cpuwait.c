@@ -10,6 +10,7 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 #include "common/kernel/throttle.h"
+#include "common/report/redact.h"
 
 #define BLOCKED_PLACES_MAX 32
 #define BLOCKED_PLACES_SHOWN 3
@@ -233,6 +234,21 @@ static void collect_group_tids(struct threads *threads, const struct groups *gro
 	}
 }
 
+static void report_group_files(struct out *out, const struct groups *groups)
+{
+	struct arena *a = out_arena(out);
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct group *group = &groups->items[i];
+		const char *shown = redact_name(a, NAME_CGROUP, group->path);
+		const char *folder = cgroup_folder(a, &cpuwait.layout.cpu, shown);
+
+		if (group->cpu.trouble)
+			out_missing(out, "/%s/%s", folder ? folder : group->folder,
+				    group->cpu.trouble);
+	}
+}
+
 /* Says, once each, what this look could not see. */
 static void report_missing(struct out *out, const struct look *now, int psi_error)
 {
@@ -240,8 +256,7 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 
 	if (t->garbled)
 		out_missing(out, "%s", t->garbled_text);
-	if (now->groups.trouble)
-		out_missing(out, "%s", now->groups.trouble);
+	report_group_files(out, &now->groups);
 	if (t->unreadable)
 		out_note(out, "some threads can't be read (hidepid, or another user's): they are "
 			      "left out");
@@ -249,9 +264,10 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 		out_missing(out,
 			    "/proc/PID/schedstat %s: run-queue wait is unknown, switches and "
 			    "pressure are what is left",
-			    t->missing_schedstat ?
-				    "does not exist (kernel without CONFIG_SCHED_INFO)" :
-				    "is all zero (kernel.task_delayacct or CONFIG_SCHEDSTATS is off)");
+			    t->missing_schedstat
+				    ? "does not exist (kernel without CONFIG_SCHED_INFO)"
+				    : "is all zero (kernel.task_delayacct or CONFIG_SCHEDSTATS is "
+				      "off)");
 	else if (t->missing_schedstat)
 		out_missing(out, "/proc/PID/task/%u/schedstat: missing", t->missing_schedstat);
 	if (psi_error)
@@ -310,6 +326,19 @@ static int read_look(struct out *out, struct look *now, struct look *before)
 	return 0;
 }
 
+/* What the BPF engine had to repair or give up since it began. */
+static void show_exactness(struct out *out)
+{
+	const struct throttle_counts *c = throttle_counts();
+
+	out_line(out, "exact",
+		 "waits that changed CPU %llu, group %llu; events repaired %llu, given up %llu, "
+		 "unseen %llu",
+		 (unsigned long long)c->migrated, (unsigned long long)c->regrouped,
+		 (unsigned long long)c->repaired, (unsigned long long)c->dropped,
+		 (unsigned long long)c->unseen);
+}
+
 static int look(struct out *out)
 {
 	struct look *now = cpuwait.before, *before = cpuwait.now;
@@ -333,6 +362,8 @@ static int look(struct out *out)
 		else
 			show_threads(out);
 		show_groups(out);
+		if (is_exact)
+			show_exactness(out);
 		if (!src_frame()->is_only)
 			findings_report(out, now, &cpuwait.host, &cpuwait.layout,
 					&cpuwait.selection);

@@ -49,7 +49,8 @@ struct thread {
 	uint64_t raw_waited_ns;        /* what schedstat's own count moved */
 	uint64_t ran_times;
 	uint64_t throttled_low_ns, throttled_high_ns;  /* of waited_ns; NA_U64 unknown */
-	uint64_t exact_throttled_ns;   /* with --exact: since it began */
+	uint64_t exact_throttled_ns;   /* with --exact: since it began, at least; ... */
+	uint64_t exact_unsure_ns;      /* ... at most this much more */
 	long group;                    /* index of its group in struct groups; -1 not looked up */
 };
 
@@ -97,7 +98,6 @@ struct groups {
 	struct arena arena;
 	struct group *items;
 	size_t count, cap;
-	const char *trouble;           /* the first file that made no sense; until the frame's end */
 	struct hash by_path;           /* path -> index + 1 */
 };
 
@@ -144,7 +144,7 @@ void show_host(struct out *out);
 void show_threads(struct out *out);
 void show_processes(struct out *out);
 void show_groups(struct out *out);
-bool group_is_selected(size_t i);      /* whether -p, --tid, -C or -G leave group i of cpuwait.now */
+bool group_is_selected(size_t i); /* whether -p, --tid, -C or -G leave group i of cpuwait.now */
 
 /* threads.c */
 int threads_collect(struct threads *now, const struct selection *selection);
@@ -155,7 +155,7 @@ struct thread *threads_find(const struct threads *t, uint32_t tid);
 void threads_read_switches(
 	struct thread *t); /* voluntary, involuntary, if not read at this look yet */
 void threads_free(struct threads *t);
-uint64_t thread_ran_ns(const struct thread *t);        /* in the interval; all it ever ran if it is new */
+uint64_t thread_ran_ns(const struct thread *t); /* in the interval; all it ever ran if it is new */
 bool thread_split_is_known(const struct thread *t,
 			   uint64_t interval_ns); /* bounds at most 10 % of it apart */
 

@@ -54,10 +54,7 @@ static void add_group(const char *path, const char *folder, unsigned depth, long
 	if (err < 0) {
 		group->is_gone = true;
 		group->cpu = unknown_cpu;
-		return;
 	}
-	if (!g->trouble)
-		g->trouble = group->cpu.trouble;
 }
 
 /* The least quota over the group and its ancestors, and whose it is. */
@@ -111,7 +108,6 @@ int groups_read(struct groups *now, const struct groups *before, const struct cg
 	struct walk walk = { now, layout };
 
 	now->count = 0;
-	now->trouble = NULL;
 	arena_reset(&now->arena);
 	hash_reset(&now->by_path);
 	if (!layout->cpu.version)

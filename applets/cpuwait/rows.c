@@ -433,7 +433,8 @@ void show_processes(struct out *out)
 	hash_free(&by_tgid);
 }
 
-/* With -p, --tid or -C: the groups these threads are in. With -G: the group, those in it, and those it is in, whose quotas are its limits too. */
+/* With -p, --tid or -C: the groups these threads are in. With -G: the group, those in it, and those
+ * it is in, whose quotas are its limits too. */
 bool group_is_selected(size_t i)
 {
 	const struct groups *g = &cpuwait.now->groups;

@@ -323,8 +323,10 @@ int split_exact_read(struct look *now)
 	for (size_t i = 0; err >= 0 && i < count; i++) {
 		struct thread *t = threads_find(&now->threads, rows[i].tid);
 
-		if (t)
-			t->exact_throttled_ns = rows[i].throttled_ns;
+		if (!t)
+			continue;
+		t->exact_throttled_ns = rows[i].throttled_ns;
+		t->exact_unsure_ns = rows[i].unsure_ns;
 	}
 	return err;
 }
@@ -339,6 +341,8 @@ void split_exact(struct look *now, const struct look *before)
 			continue;
 		uint64_t throttled_ns = delta_u64(t->exact_throttled_ns, b->exact_throttled_ns);
 
-		t->throttled_low_ns = t->throttled_high_ns = throttled_ns;
+		t->throttled_low_ns = throttled_ns;
+		t->throttled_high_ns =
+			sum_u64(throttled_ns, delta_u64(t->exact_unsure_ns, b->exact_unsure_ns));
 	}
 }

@@ -160,7 +160,8 @@ static int add_all(struct threads *now)
 	return err;
 }
 
-/* Whose task folder has this thread: its status says, also under the name of a thread that is not the first. */
+/* Whose task folder has this thread: its status says, also under the name of a thread that is not
+ * the first. */
 static uint32_t find_tgid(uint32_t tid)
 {
 	struct task_status status;
@@ -284,7 +285,8 @@ static int by_total_wait(const void *a, const void *b)
  * shown. */
 static void read_switches_ahead(struct threads *now, bool is_first)
 {
-	bool all = !now->has_schedstat || cpuwait.is_by_process || (is_first && now->count <= SWITCHES_AT_START_MAX);
+	bool all = !now->has_schedstat || cpuwait.is_by_process ||
+		   (is_first && now->count <= SWITCHES_AT_START_MAX);
 
 	for (size_t i = 0; i < now->count; i++)
 		if (all || now->items[i].state == 'R')

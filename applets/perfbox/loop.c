@@ -288,7 +288,7 @@ static int finish(const struct applet *applet, struct out *out, int err)
 		out_missing(out, "%s", src_garbled_text());
 	if (err >= 0)
 		err = out_close(out);
-	else if (err != -EPIPE)
+	if (err < 0 && err != -EPIPE)
 		complain(applet);
 	if (err < 0 && err != -EPIPE && (status != 1 || err == -ENOSPC))
 		status = 3;

@@ -73,6 +73,16 @@ static int unknown_applet(const char *name)
 	return refuse(NULL);
 }
 
+/* For what prints without the loop, which looks after its own output. A closed pipe is no trouble. */
+static int finish(int status)
+{
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+		return status;
+	fprintf(stderr, "perfbox: standard output: %s\n", strerror(errno ? errno : EIO));
+	return 3;
+}
+
 static int print_version(void)
 {
 	printf("perfbox %s (commit %s)\n", PERFBOX_VERSION, PERFBOX_COMMIT);
@@ -113,9 +123,9 @@ static int run_applet(const struct applet *applet, int argc, char **argv)
 	if (operands < 0)
 		return refuse(applet->name);
 	if (choices.help)
-		return help_print(applet, mode), 0;
+		return help_print(applet, mode), finish(0);
 	if (choices.version)
-		return print_version();
+		return finish(print_version());
 	return loop_run(applet, mode, operands + 1, argv);
 }
 
@@ -146,7 +156,7 @@ static int run_box(int argc, char **argv)
 	const char *operand = argc > 1 ? argv[1] : NULL;
 
 	if (!strcmp(what, "--install"))
-		return install(argc, argv);
+		return finish(install(argc, argv));
 	if (!strcmp(what, "--doctor"))
 		return run_applet(&applet_doctor, argc, argv);
 	if (argc > 2) {
@@ -154,9 +164,9 @@ static int run_box(int argc, char **argv)
 		return refuse(NULL);
 	}
 	if (!strcmp(what, "--man"))
-		return man_show(operand ? operand : "perfbox");
+		return finish(man_show(operand ? operand : "perfbox"));
 	if (!strcmp(what, "--completion") && operand)
-		return completion_print(operand);
+		return finish(completion_print(operand));
 	if (!strcmp(what, "--completion")) {
 		fail(EINVAL, "--completion needs the name of a shell: bash, zsh or fish");
 		return refuse(NULL);
@@ -166,18 +176,18 @@ static int run_box(int argc, char **argv)
 
 		if (!applet && strcmp(operand, "perfbox") != 0)
 			return unknown_applet(operand);
-		return help_man_regions(applet), 0;
+		return help_man_regions(applet), finish(0);
 	}
 	if (operand) {
 		fail(EINVAL, "unexpected word '%s'", operand);
 		return refuse(NULL);
 	}
 	if (!strcmp(what, "--list"))
-		return print_list();
+		return finish(print_list());
 	if (!strcmp(what, "--version") || !strcmp(what, "-V"))
-		return print_version();
+		return finish(print_version());
 	if (!strcmp(what, "--help") || !strcmp(what, "-h"))
-		return help_print_box(), 0;
+		return help_print_box(), finish(0);
 	const char *closest = opt_closest(what, names);
 
 	fail(EINVAL, closest ? "unknown option '%s': did you mean '%s'?" : "unknown option '%s'",
@@ -197,17 +207,6 @@ static void keep_standard_streams(void)
 		close(fd);
 }
 
-static int finish(int status)
-{
-	/* 3: it did not work, and why has been said */
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || status == 3)
-		return status;
-	if (errno == EPIPE)
-		return status;
-	fprintf(stderr, "perfbox: standard output: %s\n", strerror(errno));
-	return 3;
-}
-
 int main(int argc, char **argv)
 {
 	keep_standard_streams();
@@ -216,11 +215,11 @@ int main(int argc, char **argv)
 	const struct applet *applet = applet_of_argv0(argv[0]);
 
 	if (applet)
-		return finish(run_applet(applet, argc, argv));
+		return run_applet(applet, argc, argv);
 	if (argc == 1)
 		return help_print_box(), finish(0);
 	if (argv[1][0] == '-')
-		return finish(run_box(argc - 1, argv + 1));
+		return run_box(argc - 1, argv + 1);
 	applet = applet_find(argv[1]);
-	return finish(applet ? run_applet(applet, argc - 1, argv + 1) : unknown_applet(argv[1]));
+	return applet ? run_applet(applet, argc - 1, argv + 1) : unknown_applet(argv[1]);
 }

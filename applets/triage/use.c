@@ -72,6 +72,18 @@ void use_stop(void)
 	looks_done = 0;
 }
 
+void use_check_whole(struct out *out, const char *path)
+{
+	struct text t;
+	unsigned line = 1;
+
+	if (src_read(path, &t) < 0 || (t.len && t.data[t.len - 1] == '\n'))
+		return;
+	for (size_t i = 0; i < t.len; i++)
+		line += t.data[i] == '\n';
+	out_missing(out, "/%s line %u: cut", path, line);
+}
+
 /* ---- rows ---- */
 
 struct use_row use_row(const char *resource, const char *instance)

@@ -6,7 +6,8 @@
 
 extern const struct table use_table;
 
-/* Every frame: reads the counters; with the frame before it adds the rows (nothing at the first). */
+/* Every frame: reads the counters; with the frame before it adds the rows (nothing at the first).
+ */
 void use_look(struct out *out);
 void use_stop(void);
 

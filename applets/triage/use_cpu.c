@@ -14,6 +14,8 @@ void use_read_cpu(struct out *out, struct use_look *now)
 	c->has_stat = cpustat_read(&c->stat) >= 0;
 	if (!c->has_stat)
 		out_missing(out, "%s", fail_text());
+	else
+		use_check_whole(out, "proc/stat");
 	if (psi_read("proc/pressure/cpu", &c->pressure) < 0)
 		out_note(out, "%s", fail_text());
 	thermal_read(c->has_stat ? c->stat.cpu_count : 0, &c->thermal);
@@ -21,6 +23,10 @@ void use_read_cpu(struct out *out, struct use_look *now)
 		out_note(out, "%s", fail_text());
 		return;
 	}
+	if (interrupts_count_cpus(t))
+		use_check_whole(out, "proc/interrupts");
+	else
+		out_missing(out, "/proc/interrupts: no header");
 	c->machine_checks = interrupts_sum(t, "MCE");
 	c->bad_interrupts = interrupts_sum(t, "ERR");
 	/* misrouted ones, counted by IO-APICs alone */

@@ -12,7 +12,7 @@
  * Errors an ext4 file system has recorded in itself (fs/ext4/sysfs.c), or NA_U64. Its folder goes
  * by the block device's own name, which for a mapped one is not the name it was mounted by.
  */
-static uint64_t read_ext4_errors(const struct mount *m)
+static uint64_t read_ext4_errors(struct out *out, const struct mount *m)
 {
 	const char *device, *link = arena_printf(src_arena(), "sys/dev/block/%llu:%llu",
 						 (unsigned long long)m->major,
@@ -21,11 +21,15 @@ static uint64_t read_ext4_errors(const struct mount *m)
 
 	if (!text_starts(text_of(m->type), "ext") || src_link(link, &device) < 0)
 		return NA_U64;
-	const char *slash = strrchr(device, '/');
+	const char *slash = strrchr(device, '/'), *name = slash ? slash + 1 : device;
 
-	if (src_readf(&t, "sys/fs/ext4/%s/errors_count", slash ? slash + 1 : device) < 0)
+	if (src_readf(&t, "sys/fs/ext4/%s/errors_count", name) < 0)
 		return NA_U64;
-	return sysctl_parse_number(t, 0);
+	uint64_t n = sysctl_parse_number(t, 0);
+
+	if (n == NA_U64)
+		out_missing(out, "/sys/fs/ext4/%s/errors_count: no number", name);
+	return n;
 }
 
 void use_read_files(struct out *out, struct use_look *now)
@@ -40,7 +44,7 @@ void use_read_files(struct out *out, struct use_look *now)
 	mounts_select(&now->arena, &all, &f->mounts);
 	f->errors = arena_alloc(&now->arena, f->mounts.count * sizeof(*f->errors));
 	for (size_t i = 0; i < f->mounts.count; i++)
-		f->errors[i] = read_ext4_errors(&f->mounts.items[i]);
+		f->errors[i] = read_ext4_errors(out, &f->mounts.items[i]);
 }
 
 static void read_usages(struct out *out, const struct mounts *mounts, struct mount_usage *usages)

@@ -115,6 +115,12 @@ void use_add(struct out *out, const struct use_row *row);
  */
 void use_add_some(struct out *out, struct use_row *rows, size_t count, size_t most);
 
+/*
+ * Says so if a file that was read does not end where a line does: what is behind the cut is
+ * unknown. Of one that could not be read nothing is said.
+ */
+void use_check_whole(struct out *out, const char *path);
+
 /* Makes a struct of uint64_t unknown: NA_U64 has all bits set. */
 void use_forget(void *counters, size_t size);
 

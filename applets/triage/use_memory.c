@@ -12,6 +12,7 @@ static void read_meminfo(struct out *out, struct use_memory *m)
 		out_missing(out, "%s", fail_text());
 		return;
 	}
+	use_check_whole(out, "proc/meminfo");
 	m->total_bytes = meminfo_bytes(t, "MemTotal");
 	m->available_bytes = meminfo_bytes(t, "MemAvailable");
 	m->swap_bytes = meminfo_bytes(t, "SwapTotal");
@@ -31,6 +32,7 @@ static void read_vmstat(struct out *out, struct use_memory *m)
 		out_missing(out, "%s", fail_text());
 		return;
 	}
+	use_check_whole(out, "proc/vmstat");
 	m->pages_in = vmstat_count(t, "pswpin");
 	m->pages_out = vmstat_count(t, "pswpout");
 	m->reclaims = vmstat_sum(t, "allocstall");

@@ -23,35 +23,47 @@ static void read_devices(struct out *out, struct use_look *now)
 		out_missing(out, "%s", fail_text());
 	else if (netcount_parse_devices(&now->arena, t, &n->devices, &n->device_count) < 0)
 		out_missing(out, "/proc/%s", fail_text());
+	else
+		use_check_whole(out, "proc/net/dev");
 }
 
-/* IPv4's counter and IPv6's, which need not exist. */
-static uint64_t both_families(struct text v4, struct text v6, const char *name)
+/* IPv4's counter and IPv6's; v6 NULL: there is no IPv6. */
+static uint64_t both_families(struct text v4, const struct text *v6, const char *name)
 {
-	const char *name6 = arena_printf(src_arena(), "Udp6%s", name);
+	uint64_t n = netcount_find(v4, "Udp", name);
 
-	return use_sum(netcount_find(v4, "Udp", name), use_known(netcount_find(v6, NULL, name6)));
+	if (!v6)
+		return n;
+	return use_sum(n, netcount_find(*v6, NULL, arena_printf(src_arena(), "Udp6%s", name)));
+}
+
+static void read_udp(struct out *out, struct use_net *n, struct text v4)
+{
+	struct text text6;
+	const struct text *v6 = src_read("proc/net/snmp6", &text6) < 0 ? NULL : &text6;
+
+	n->udp.in = both_families(v4, v6, "InDatagrams");
+	n->udp.errors = both_families(v4, v6, "InErrors");
+	n->udp.full = use_sum(both_families(v4, v6, "RcvbufErrors"),
+			      both_families(v4, v6, "SndbufErrors"));
+	if (v6 && netcount_find(*v6, NULL, "Udp6InDatagrams") == NA_U64)
+		out_missing(out, "/proc/net/snmp6: no Udp6InDatagrams");
 }
 
 static void read_snmp(struct out *out, struct use_net *n)
 {
-	struct text t, v6 = { "", 0 };
+	struct text t;
 
 	if (src_read("proc/net/snmp", &t) < 0) {
 		out_missing(out, "%s", fail_text());
 		return;
 	}
-	/* not there without IPv6 */
-	if (src_read("proc/net/snmp6", &v6) < 0)
-		v6 = (struct text){ "", 0 };
+	use_check_whole(out, "proc/net/snmp");
 	n->tcp.accepted = netcount_find(t, "Tcp", "PassiveOpens");
 	n->tcp.in = netcount_find(t, "Tcp", "InSegs");
 	n->tcp.out = netcount_find(t, "Tcp", "OutSegs");
 	n->tcp.sent_again = netcount_find(t, "Tcp", "RetransSegs");
-	n->udp.in = both_families(t, v6, "InDatagrams");
-	n->udp.errors = both_families(t, v6, "InErrors");
-	n->udp.full = use_sum(both_families(t, v6, "RcvbufErrors"),
-			      both_families(t, v6, "SndbufErrors"));
+	read_udp(out, n, t);
 	if (n->tcp.in == NA_U64)
 		out_missing(out, "/proc/net/snmp: no Tcp InSegs");
 }
@@ -75,6 +87,7 @@ static void read_netstat(struct out *out, struct use_net *n)
 		out_missing(out, "%s", fail_text());
 		return;
 	}
+	use_check_whole(out, "proc/net/netstat");
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		*counters[i].value = netcount_find(t, "TcpExt", counters[i].name);
 	if (n->tcp.overflows == NA_U64)
@@ -98,6 +111,8 @@ void use_read_net(struct out *out, struct use_look *now)
 		out_missing(out, "%s", fail_text());
 	if (sockstat_read(&n->sockets) < 0)
 		out_missing(out, "%s", fail_text());
+	else
+		use_check_whole(out, "proc/net/sockstat");
 	if (ports_read(&n->ports) < 0)
 		out_missing(out, "%s", fail_text());
 	if (conntrack_read(&n->conntrack) < 0)

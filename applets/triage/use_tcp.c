@@ -4,6 +4,18 @@
 #include "common/kernel/source.h"
 #include "common/kernel/sysctl.h"
 
+/* The host's settings: a network namespace of its own does not show them all, which is no error. */
+static uint64_t setting(struct out *out, const char *name, unsigned index)
+{
+	if (!src_exists(arena_printf(src_arena(), "proc/sys/%s", name)))
+		return NA_U64;
+	uint64_t n = sysctl_number(name, index);
+
+	if (n == NA_U64)
+		out_missing(out, "%s", fail_text());
+	return n;
+}
+
 static void set_flow(struct out *out, struct use_row *row, double per_second, const char *what)
 {
 	if (!is_na_f64(per_second))
@@ -68,13 +80,13 @@ static void show_tables(struct out *out, const struct use_net *before, const str
 	struct use_row waiting = use_row("tcp", "TIME-WAIT"), orphans = use_row("tcp", "orphans");
 
 	use_set_used(out, &waiting, now->sockets.tcp_time_wait,
-		     sysctl_number("net/ipv4/tcp_max_tw_buckets", 0));
+		     setting(out, "net/ipv4/tcp_max_tw_buckets", 0));
 	use_set_errors(out, &waiting,
 		       use_moved(now->tcp.time_wait_overflows, before->tcp.time_wait_overflows),
 		       "overflows");
 	use_add(out, &waiting);
 	use_set_used(out, &orphans, now->sockets.tcp_orphans_host,
-		     sysctl_number("net/ipv4/tcp_max_orphans", 0));
+		     setting(out, "net/ipv4/tcp_max_orphans", 0));
 	use_set_errors(out, &orphans, use_moved(now->tcp.aborted, before->tcp.aborted), "aborted");
 	use_add(out, &orphans);
 }
@@ -91,14 +103,13 @@ static void show_memory(struct out *out, const struct use_net *before, const str
 {
 	struct use_row tcp = use_row("tcp", "memory"), udp = use_row("udp", "memory");
 
-	/* the host's settings: a network namespace of its own does not show them */
 	use_set_used_bytes(out, &tcp, bytes_of(now->sockets.tcp_memory_pages_host),
-			   bytes_of(sysctl_number("net/ipv4/tcp_mem", 2)));
+			   bytes_of(setting(out, "net/ipv4/tcp_mem", 2)));
 	set_waiting(out, &tcp, use_rate(now->tcp.pressures, before->tcp.pressures),
 		    "pressures_per_second", "under pressure");
 	use_add(out, &tcp);
 	use_set_used_bytes(out, &udp, bytes_of(now->sockets.udp_memory_pages_host),
-			   bytes_of(sysctl_number("net/ipv4/udp_mem", 2)));
+			   bytes_of(setting(out, "net/ipv4/udp_mem", 2)));
 	use_add(out, &udp);
 }
 

@@ -35,6 +35,9 @@ static int keep_last_line(enum libbpf_print_level level, const char *format, va_
 	line = line ? line + 1 : text;
 	if (!strncmp(line, prefix, sizeof(prefix) - 1))
 		line += sizeof(prefix) - 1;
+	/* what failed for it is known; the line before says why */
+	if (last_line[0] && !strncmp(line, "failed to load ", strlen("failed to load ")))
+		return 0;
 	if (*line)
 		snprintf(last_line, sizeof(last_line), "%.*s", LAST_LINE_MAX - 1, line);
 	return 0;

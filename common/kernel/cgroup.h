@@ -68,8 +68,8 @@ struct cgroup_cpu {
 	uint64_t bursts, burst_used_ns;
 	uint64_t usage_ns;             /* v2 cpu.stat, else cpuacct.usage of the same path */
 	struct psi pressure;           /* v2 cpu.pressure */
-	const char *trouble;           /* the first file that is missing or makes no sense, and why;
-	                                  NULL none; lives until the frame's end */
+	const char *trouble;           /* "cpu.stat: why": the first file that is missing or makes
+	                                  no sense; NULL none; lives until the frame's end */
 };
 /* -errno only if nothing at all could be read (the group vanished: -ENOENT or -ENODEV). */
 int cgroup_read_cpu(const struct cgroup_layout *layout, const char *folder, struct cgroup_cpu *cpu);

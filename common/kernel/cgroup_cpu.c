@@ -22,8 +22,9 @@ static uint64_t times(uint64_t n, unsigned unit)
 	return n == NA_U64 || __builtin_mul_overflow(n, unit, &product) ? NA_U64 : product;
 }
 
-/* "KEY VALUE" lines; how many keys were known. The last line without its newline may be cut. */
-static unsigned take_keys(struct text t, const struct key *keys, size_t count)
+/* "KEY VALUE" lines; how many keys were known. The last line without its newline may be cut. *garbled
+ * is the last known key whose value makes no sense; untouched if there is none. */
+static unsigned take_keys(struct text t, const struct key *keys, size_t count, const char **garbled)
 {
 	struct scan lines = scan_of(t);
 	struct text line, name;
@@ -40,10 +41,18 @@ static unsigned take_keys(struct text t, const struct key *keys, size_t count)
 				scan_blanks(&s);
 				*keys[i].value = scan_all_u64(scan_rest(&s), &n) ?
 					times(n, keys[i].ns) : NA_U64;
+				if (*keys[i].value == NA_U64)
+					*garbled = keys[i].name;
 				known++;
 			}
 	}
 	return known;
+}
+
+static const char *garbled_text(const char *key)
+{
+	fail(EINVAL, "cpu.stat: %s is not a number", key);
+	return arena_strdup(src_arena(), fail_text());
 }
 
 int cgroup_parse_cpu_stat(struct text t, struct cgroup_cpu *cpu)
@@ -62,8 +71,13 @@ int cgroup_parse_cpu_stat(struct text t, struct cgroup_cpu *cpu)
 
 	new.usage_ns = new.periods = new.throttled_periods = new.throttled_ns = NA_U64;
 	new.bursts = new.burst_used_ns = NA_U64;
-	if (!take_keys(t, keys, sizeof(keys) / sizeof(*keys)))
+	const char *garbled = NULL;
+
+	if (!take_keys(t, keys, sizeof(keys) / sizeof(*keys), &garbled))
 		return fail(EINVAL, "cpu.stat: no known key");
+	/* the lines that do make sense are worth having all the same */
+	if (garbled && !new.trouble)
+		new.trouble = garbled_text(garbled);
 	*cpu = new;
 	return 0;
 }
@@ -76,7 +90,9 @@ int cgroup_parse_cpu_local(struct text t, struct cgroup_cpu *cpu)
 		{ "throttled_time", &throttled_ns, 1 },                /* v1 */
 	};
 
-	if (!take_keys(t, keys, sizeof(keys) / sizeof(*keys)))
+	const char *garbled = NULL;
+
+	if (!take_keys(t, keys, sizeof(keys) / sizeof(*keys), &garbled))
 		return fail(EINVAL, "cpu.stat.local: no known key");
 	cpu->local_throttled_ns = throttled_ns;
 	return 0;
@@ -105,10 +121,10 @@ int cgroup_parse_cpu_max(struct text t, struct cgroup_cpu *cpu)
 }
 
 /* The parsers' texts start with the file's name. Only the first is kept. */
-static void note_trouble(const struct src_dir *dir, struct cgroup_cpu *cpu)
+static void note_trouble(struct cgroup_cpu *cpu)
 {
 	if (!cpu->trouble)
-		cpu->trouble = arena_printf(src_arena(), "/%s/%s", dir->path, fail_text());
+		cpu->trouble = arena_strdup(src_arena(), fail_text());
 }
 
 /* A file of one number in usec. That it is absent is no trouble: kernels differ. */
@@ -124,7 +140,7 @@ static uint64_t read_usec(struct src_dir *dir, const char *name, struct cgroup_c
 	if (scan_u64(&s, &usec))
 		return times(usec, NS_PER_USEC);
 	fail(EINVAL, "%s: no number", name);
-	note_trouble(dir, cpu);
+	note_trouble(cpu);
 	return NA_U64;
 }
 
@@ -137,16 +153,16 @@ static bool read_stat(struct src_dir *dir, struct cgroup_cpu *cpu, int *err)
 	if (*err >= 0 && cgroup_parse_cpu_stat(t, cpu) == 0)
 		return true;
 	if (*err >= 0)
-		note_trouble(dir, cpu);
+		note_trouble(cpu);
 	return false;
 }
 
-static void note_missing_stat(const struct src_dir *dir, int err, struct cgroup_cpu *cpu)
+static void note_missing_stat(int err, struct cgroup_cpu *cpu)
 {
 	if (err != -ENOENT || !cpu->has_quota_file)
 		return;
 	fail(ENOENT, "cpu.stat: missing");
-	note_trouble(dir, cpu);
+	note_trouble(cpu);
 }
 
 /* A file costs more than all else about a group, so none is read that can say nothing. */
@@ -159,7 +175,7 @@ static void read_local(struct src_dir *dir, struct cgroup_cpu *cpu)
 	/* empty where the controller is off */
 	if (src_dir_read(dir, "cpu.stat.local", &t) >= 0 && t.len &&
 	    cgroup_parse_cpu_local(t, cpu) < 0)
-		note_trouble(dir, cpu);
+		note_trouble(cpu);
 }
 
 static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu)
@@ -170,10 +186,10 @@ static int read_v2(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu
 
 	if (src_dir_read(dir, "cpu.max", &t) >= 0) {
 		if (cgroup_parse_cpu_max(t, cpu) < 0)
-			note_trouble(dir, cpu);
+			note_trouble(cpu);
 		cpu->has_quota_file = has_any = true;
 	}
-	note_missing_stat(dir, err, cpu);
+	note_missing_stat(err, cpu);
 	if (depth == ALL && cpu->has_quota_file)
 		read_local(dir, cpu);
 	if (depth == ALL && cpu->quota_ns != NA_U64)
@@ -201,10 +217,10 @@ static int read_v1(struct src_dir *dir, enum depth depth, struct cgroup_cpu *cpu
 			cpu->quota_ns = usec < 0 ? NA_U64 : times((uint64_t)usec, NS_PER_USEC);
 		} else {
 			fail(EINVAL, "cpu.cfs_quota_us: no number");
-			note_trouble(dir, cpu);
+			note_trouble(cpu);
 		}
 	}
-	note_missing_stat(dir, err, cpu);
+	note_missing_stat(err, cpu);
 	if (cpu->quota_ns != NA_U64)
 		cpu->period_ns = read_usec(dir, "cpu.cfs_period_us", cpu);
 	if (depth == ALL && cpu->quota_ns != NA_U64)

@@ -70,6 +70,9 @@ int conntrack_read(struct conntrack *c)
 	new.max = sysctl_number("net/netfilter/nf_conntrack_max", 0);
 	if (new.count == NA_U64)
 		return fail(EINVAL, "/proc/sys/net/netfilter/nf_conntrack_count: no number");
+	*c = new;
+	if (new.max == NA_U64)
+		return fail(EINVAL, "/proc/sys/net/netfilter/nf_conntrack_max: no number");
 	/* not there without CONFIG_NF_CONNTRACK_PROCFS */
 	err = src_read("proc/net/stat/nf_conntrack", &t);
 	if (err >= 0)

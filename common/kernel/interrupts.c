@@ -5,12 +5,15 @@
 #include "common/base/scan.h"
 
 /* "     CPU0       CPU1": so many columns are counts, and what follows them is a description. */
-static unsigned count_columns(struct text header)
+unsigned interrupts_count_cpus(struct text t)
 {
-	struct scan s = scan_of(header);
-	struct text word;
+	struct scan s = scan_of(t);
+	struct text header, word;
 	unsigned n = 0;
 
+	if (!scan_until(&s, '\n', &header))
+		return 0;
+	s = scan_of(header);
 	while (scan_word(&s, &word) && text_starts(word, "CPU"))
 		n++;
 	return n;
@@ -20,11 +23,8 @@ uint64_t interrupts_sum(struct text t, const char *name)
 {
 	struct scan lines = scan_of(t);
 	struct text line, word;
+	const unsigned columns = interrupts_count_cpus(t);
 	uint64_t sum = 0, n;
-
-	if (!scan_until(&lines, '\n', &line))
-		return NA_U64;
-	const unsigned columns = count_columns(line);
 
 	while (scan_until(&lines, '\n', &line)) {
 		struct scan s = scan_of(line);

@@ -7,6 +7,9 @@
 #include "common/base/na.h"
 #include "common/base/text.h"
 
+/* CPUs in the header; 0: there is none. */
+unsigned interrupts_count_cpus(struct text t);
+
 /*
  * The line "NAME:" ("MCE", "ERR") summed over CPUs; a line may have fewer numbers than there are
  * CPUs.

@@ -221,7 +221,12 @@ int mounts_read(struct arena *arena, struct mounts *mounts)
 
 	if (err < 0)
 		return err;
-	mounts_parse(arena, t, mounts);
+	struct mounts new;
+
+	mounts_parse(arena, t, &new);
+	if (!new.count)
+		return fail(EINVAL, "/proc/self/mountinfo: no line makes sense");
+	*mounts = new;
 	return 0;
 }
 

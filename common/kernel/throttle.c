@@ -182,11 +182,12 @@ static int explain_load(int err)
 			    src_uname()->release);
 	bpf_fail(err, "loading the BPF programs");
 	char *text = mem_strdup(fail_text());
+	int kept = bpf_probe_btf();    /* if it has a reason, that is the reason */
 
-	if (!bpf_probe_btf())          /* else its reason is the reason */
-		fail(err, "%s", text);
+	if (!kept)
+		kept = fail(err, "%s", text);
 	free(text);
-	return -err;
+	return kept;
 }
 
 static int load(bool may_copy)

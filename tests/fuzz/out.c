@@ -1,6 +1,7 @@
 /*
- * Names and numbers of any bytes through all formats: no control byte gets out, JSON and OpenMetrics
- * stay valid, TSV keeps its columns. The first byte chooses what is asked for; names end at NUL.
+ * Names and numbers of any bytes through all formats: no control byte gets out, JSON and
+ * OpenMetrics stay valid, TSV keeps its columns. The first byte chooses what is asked for; names
+ * end at NUL.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -14,7 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = 0;
 	uint64_t sum = 0;
 
-	if (throttle_parse((struct text){ (const char *)data, size }, &arena, &rows, &count, &counts)) {
+	const struct text reply = { (const char *)data, size };
+
+	if (throttle_parse(reply, &arena, &rows, &count, &counts)) {
 		if (rows || count)
 			abort();
 	} else if (!rows || count > size) {

@@ -1,6 +1,7 @@
 /*
- * Runs a command and sends it a signal after a time, as a person at a terminal would: shells make what they
- * start in the background deaf to SIGINT. Its status is the command's; 128 + N if signal N ended it.
+ * Runs a command and sends it a signal after a time, as a person at a terminal would: shells make
+ * what they start in the background deaf to SIGINT. Its status is the command's; 128 + N if signal
+ * N ended it.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 /*
- * Threads that burn CPU, all of it or a part, for live tests: quotas, run queues, affinity. Prints the tid of
- * each once all of them run, then goes on until its time is over or SIGTERM. Its main thread sleeps.
+ * Threads that burn CPU, all of it or a part, for live tests: quotas, run queues, affinity. Prints
+ * the tid of each once all of them run, then goes on until its time is over or SIGTERM. Its main
+ * thread sleeps.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 #define THREADS_MAX 4096
 
 static const char usage[] =
-	"usage: spin [-n THREADS] [-c CPU] [-d PERCENT] [-p MS] [-t SECONDS] [-g FOLDER] [-N NAME]\n"
+	"usage: spin [-n THREADS] [-c CPU] [-d PERCENT] [-p MS] [-t SECONDS] [-g FOLDER]\n"
+	"            [-N NAME]\n"
 	"  -n  how many threads (1)\n"
 	"  -c  pin all of them to this CPU\n"
 	"  -d  burn PERCENT of -p, sleep the rest (100: never sleep)\n"
@@ -66,7 +68,8 @@ static void *burn(void *arg)
 	const uint64_t burn_ns = (uint64_t)(duty * cycle_ms * 1e6);
 	const uint64_t sleep_ns = (uint64_t)((1 - duty) * cycle_ms * 1e6);
 	const struct timespec rest = {
-		.tv_sec = (time_t)(sleep_ns / 1000000000u), .tv_nsec = (long)(sleep_ns % 1000000000u),
+		.tv_sec = (time_t)(sleep_ns / 1000000000u),
+		.tv_nsec = (long)(sleep_ns % 1000000000u),
 	};
 
 	prctl(PR_SET_NAME, name);
@@ -154,7 +157,8 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	start();
 	const struct timespec time = {
-		.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
+		.tv_sec = (time_t)seconds,
+		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
 	};
 
 	sigtimedwait(&stop, NULL, &time);

@@ -1,6 +1,7 @@
 /*
- * What a saved run says, and the exact split on real threads: one out of quota, four that only queue, and one beside a throttled group.
- * What the kernel says of itself (cpu.stat, schedstat) is the yardstick, so other load does no harm.
+ * What a saved run says, and the exact split on real threads: one out of quota, four that only
+ * queue, and one beside a throttled group. What the kernel says of itself (cpu.stat, schedstat) is
+ * the yardstick, so other load does no harm.
  */
 #include "common/kernel/throttle.h"
 
@@ -28,7 +29,7 @@
 
 struct spinner {
 	pid_t pid;
-	uint64_t wait_ns, throttled_ns, unsure_ns;     /* at the look before, then what they moved */
+	uint64_t wait_ns, throttled_ns, unsure_ns;     /* at the first look, then what they moved */
 	uint64_t run_delay_ns;
 };
 
@@ -37,7 +38,8 @@ static size_t spinner_count;
 static struct cgroup_layout layout;
 static char limited[256], beside[256];         /* folders of our two groups */
 
-static int parse(const char *reply, struct arena *arena, const struct throttle_row **rows, size_t *count)
+static int parse(const char *reply, struct arena *arena, const struct throttle_row **rows,
+		 size_t *count)
 {
 	struct throttle_counts counts;
 
@@ -62,8 +64,8 @@ static void check_parsing(void)
 	CHECK(!rows && count == 99);
 	CHECK_STR(fail_text(), "bpf throttle: line 1 is garbled or missing");
 	CHECK(!parse("counts 0 0 0 0 0\n", &arena, &rows, &count) && count == 0);
-	CHECK(!throttle_parse(TEXT("4294967295 5 18446744073709551615 3 0\n2 9 4 0 1\ncounts 1 2 3 4 5"),
-			      &arena, &rows, &count, &counts));
+	CHECK(!throttle_parse(TEXT("4294967295 5 18446744073709551615 3 0\n2 9 4 0 1\n"
+				   "counts 1 2 3 4 5"), &arena, &rows, &count, &counts));
 	CHECK(count == 2 && rows[0].tid == UINT32_MAX && rows[0].start_ns == 5);
 	CHECK(rows[0].wait_ns == UINT64_MAX && rows[0].throttled_ns == 3 && rows[1].unsure_ns == 1);
 	CHECK(counts.migrated == 1 && counts.regrouped == 2 && counts.repaired == 3);
@@ -123,7 +125,8 @@ static bool make_groups(void)
 		return false;
 	if (!is_v1)
 		return put(limited, "cpu.max", "2000 20000");
-	return put(limited, "cpu.cfs_period_us", "20000") && put(limited, "cpu.cfs_quota_us", "2000");
+	return put(limited, "cpu.cfs_period_us", "20000") &&
+		put(limited, "cpu.cfs_quota_us", "2000");
 }
 
 static void spin(const char *folder, int cpu)
@@ -148,8 +151,8 @@ static void spin(const char *folder, int cpu)
 	}
 }
 
-static bool find_row(const struct throttle_row *rows, size_t count, const struct spinner *s, uint64_t *wait,
-		     uint64_t *throttled, uint64_t *unsure)
+static bool find_row(const struct throttle_row *rows, size_t count, const struct spinner *s,
+		     uint64_t *wait, uint64_t *throttled, uint64_t *unsure)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].tid != (uint32_t)s->pid)
@@ -162,7 +165,7 @@ static bool find_row(const struct throttle_row *rows, size_t count, const struct
 	return false;
 }
 
-/* Leaves in each spinner, and in *own_ns for the limited group, what they moved since the look before. */
+/* Leaves in each spinner, and in *own_ns for the limited group, what moved since the last look. */
 static void look(uint64_t *own_ns)
 {
 	struct task_schedstat stat;
@@ -218,8 +221,8 @@ static void show(const char *what, uint64_t own_ns)
 }
 
 /*
- * cpu.stat and schedstat grow when a wait ends, so at either end they may be one period and one slice off; an
- * emulated guest takes its time from one reading to the next.
+ * cpu.stat and schedstat grow when a wait ends, so at either end they may be one period and one
+ * slice off; an emulated guest takes its time from one reading to the next.
  */
 static uint64_t slack(uint64_t interval_ns)
 {
@@ -233,14 +236,15 @@ static bool is_near(uint64_t a, uint64_t b, uint64_t interval_ns)
 
 static bool agrees(uint64_t own_ns, uint64_t interval_ns)
 {
-	bool good = is_near(spinners[0].throttled_ns + spinners[0].unsure_ns / 2, own_ns, interval_ns);
+	uint64_t throttled_ns = spinners[0].throttled_ns + spinners[0].unsure_ns / 2;
+	bool good = is_near(throttled_ns, own_ns, interval_ns);
 
 	for (size_t i = 0; i < spinner_count; i++)
 		good = good && is_near(spinners[i].wait_ns, spinners[i].run_delay_ns, interval_ns);
 	return good;
 }
 
-/* Until the kernel's own figures agree: on a CPU that was stolen they may be late for once, not always. */
+/* Until the kernel's own figures agree: on a stolen CPU they may be late for once, not always. */
 static void check_interval(const char *what, uint64_t interval_ns)
 {
 	unsigned failed = check_failed;
@@ -298,8 +302,9 @@ static void check_migration(void)
 	CHECK(c->dropped <= 1);
 	if (check_failed > failed) {
 		show("with three more out of quota", own_ns);
-		printf("migrated %llu regrouped %llu dropped %llu\n", (unsigned long long)c->migrated,
-		       (unsigned long long)c->regrouped, (unsigned long long)c->dropped);
+		printf("migrated %llu regrouped %llu dropped %llu\n",
+		       (unsigned long long)c->migrated, (unsigned long long)c->regrouped,
+		       (unsigned long long)c->dropped);
 	}
 }
 

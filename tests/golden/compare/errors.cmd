@@ -1,0 +1,3 @@
+perfbox compare @run-before
+perfbox compare @run-before @run-fixed @run-worse
+perfbox compare @run-before nowhere

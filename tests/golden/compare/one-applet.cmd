@@ -1,0 +1,2 @@
+# Runs of cpuwait, not of triage, with what the applet alone sees.
+perfbox compare @v2-nested @v2-nested-local

@@ -1,0 +1,1 @@
+perfbox triage --root @run-worse --redact
