@@ -73,7 +73,8 @@ static int unknown_applet(const char *name)
 	return refuse(NULL);
 }
 
-/* For what prints without the loop, which looks after its own output. A closed pipe is no trouble. */
+/* For what prints without the loop, which looks after its own output. A closed pipe is no trouble.
+ */
 static int finish(int status)
 {
 	errno = 0;

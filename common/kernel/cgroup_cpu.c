@@ -22,8 +22,8 @@ static uint64_t times(uint64_t n, unsigned unit)
 	return n == NA_U64 || __builtin_mul_overflow(n, unit, &product) ? NA_U64 : product;
 }
 
-/* "KEY VALUE" lines; how many keys were known. The last line without its newline may be cut. *garbled
- * is the last known key whose value makes no sense; untouched if there is none. */
+/* "KEY VALUE" lines; how many keys were known. The last line without its newline may be cut.
+ * *garbled is the last known key whose value makes no sense; untouched if there is none. */
 static unsigned take_keys(struct text t, const struct key *keys, size_t count, const char **garbled)
 {
 	struct scan lines = scan_of(t);

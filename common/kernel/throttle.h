@@ -13,8 +13,8 @@
 #include "common/base/text.h"
 
 /*
- * Load, attach, and start counting: 0.1 s or so. 0, or -errno with a text that says what refused and
- * what would unlock it: ENOTSUP built without BPF; EPERM a capability is missing, or a security
+ * Load, attach, and start counting: 0.1 s or so. 0, or -errno with a text that says what refused
+ * and what would unlock it: ENOTSUP built without BPF; EPERM a capability is missing, or a security
  * module or seccomp refuses; ENOENT no kernel BTF; EINVAL this kernel can't (before 5.12, or built
  * without CPU bandwidth). Replaying: 0; whether the run had it, throttle_read tells.
  */

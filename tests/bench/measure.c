@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 {
 	static uint64_t cpu[COMMANDS_MAX][ROUNDS_MAX], wall[COMMANDS_MAX][ROUNDS_MAX],
 		rss[COMMANDS_MAX][ROUNDS_MAX];
-	int rounds = argc > 1 ? atoi(argv[1]) : 0, commands = argc - 2;
+	int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0, commands = argc - 2;
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || commands < 1 || commands > COMMANDS_MAX)
 		return 2;

@@ -14,7 +14,7 @@ static void *sleep_on(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_attr_t small;
-	int count = argc > 1 ? atoi(argv[1]) : 0;
+	int count = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
 
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 16384);
