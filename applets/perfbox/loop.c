@@ -178,16 +178,15 @@ static int save_records(const struct applet *applet, const struct mode *mode)
 	return err;
 }
 
-/* What the first frame needs before the mode looks: pseudonyms' key, the records of a saved run. */
-static int begin_run(const struct applet *applet, const struct mode *mode)
+/* Pseudonyms' key. */
+static void begin_redaction(void)
 {
 	struct text boot_id = { "", 0 };
 
-	if (choices.redact) {
-		src_read("proc/sys/kernel/random/boot_id", &boot_id);
-		redact_on(arena_text(src_arena(), boot_id));
-	}
-	return src_is_saving() ? save_records(applet, mode) : 0;
+	if (!choices.redact)
+		return;
+	src_read("proc/sys/kernel/random/boot_id", &boot_id);
+	redact_on(arena_text(src_arena(), boot_id));
 }
 
 static void wait_until(uint64_t due_ns)
@@ -200,17 +199,22 @@ static void wait_until(uint64_t due_ns)
 
 /* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits
  * or -errno. */
-static int one_frame(const struct mode *mode, struct out *out, bool is_baseline)
+static int one_frame(const struct applet *applet, const struct mode *mode, struct out *out,
+		     bool is_baseline)
 {
 	const struct frame *frame = src_frame();
 	struct load load;
 
 	out_frame_begin(out, frame->realtime_ns);
-	if (src_is_saving())
-		load_read(&load);
 	int looked = mode->look(out), err = 0;
 
-	if (looked >= 0 && !(looked & LOOK_SILENT) && (!is_baseline || frame->is_only))
+	/* behind the look, which the frame's clock belongs to */
+	if (src_is_saving())
+		load_read(&load);
+	if (looked >= 0 && src_is_saving() && is_baseline)
+		err = save_records(applet, mode);
+
+	if (looked >= 0 && err >= 0 && !(looked & LOOK_SILENT) && (!is_baseline || frame->is_only))
 		err = out_frame_end(out);
 	int saved = src_frame_end();
 
@@ -232,13 +236,11 @@ static int look_frames(const struct applet *applet, const struct mode *mode, str
 
 		if (is_first) {
 			due_ns = src_frame()->monotonic_ns;
-			err = begin_run(applet, mode);
-			if (err < 0)
-				return err;
+			begin_redaction();
 		}
 		if (src_frame()->is_only)
 			out_missing(out, "one frame only: rates need two");
-		err = one_frame(mode, out, is_first);
+		err = one_frame(applet, mode, out, is_first);
 		if (err < 0)
 			return err;
 		reports += !is_first;
@@ -263,12 +265,13 @@ static int run_once(const struct applet *applet, const struct mode *mode, struct
 
 	if (err == 0)
 		return fail(ENODATA, "%s: no frame in it", choices.root);
-	if (err > 0)
-		err = begin_run(applet, mode);
 	if (err < 0)
 		return err;
+	begin_redaction();
 	out_frame_begin(out, src_frame()->realtime_ns);
 	err = mode->run(out);
+	if (err >= 0 && src_is_saving())
+		err = save_records(applet, mode);
 	if (err >= 0)
 		err = out_frame_end(out);
 	if (src_frame()) {
