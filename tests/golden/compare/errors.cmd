@@ -1,3 +1,3 @@
-perfbox compare @run-before
-perfbox compare @run-before @run-fixed @run-worse
-perfbox compare @run-before nowhere
+perfbox compare @run-before; echo $?
+perfbox compare @run-before @run-fixed @run-worse; echo $?
+perfbox compare @run-before nowhere; echo $?
