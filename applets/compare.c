@@ -111,6 +111,7 @@ struct run {
 	struct finding **findings;
 	size_t count, cap;
 	unsigned frames;
+	uint64_t last_realtime_ns;
 	struct load_rates rates;
 	struct environment environment;
 	const char *workload;
@@ -222,6 +223,7 @@ static int look_over(struct run *run)
 	while ((err = src_frame_begin()) > 0) {
 		load_read(&last);
 		last_ns = src_frame()->monotonic_ns;
+		run->last_realtime_ns = src_frame()->realtime_ns;
 		if (!run->frames++) {
 			first = last;
 			first_ns = last_ns;
@@ -492,6 +494,8 @@ static int run(struct out *out)
 	}
 	const struct run *before = &runs[0], *after = &runs[1];
 
+	/* nothing here depends on when it is compared */
+	out_frame_begin(out, after->last_realtime_ns);
 	show_findings(out, before, after, counts);
 	show_load(out, &before->rates, &after->rates);
 	show_workload(out, before->workload, after->workload);

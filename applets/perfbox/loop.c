@@ -98,7 +98,8 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 	shared.count = NA_U64;
 	if (!mode->takes_interval)
 		return 0;
-	if (mode->once || choices.openmetrics)
+	/* a saved run is told whole */
+	if ((mode->once || choices.openmetrics) && !choices.root)
 		shared.count = 1;
 	if (*argc > 3)
 		return fail(EINVAL, "unexpected word '%s'", argv[3]);

@@ -275,8 +275,9 @@ static void show_log(struct out *out)
 	for (int k = 0; k < KMSG_KINDS; k++)
 		if (kinds[k].count)
 			line = add_word(a, line,
-					arena_printf(a, "%u %s (last %.8sZ)", kinds[k].count,
+					arena_printf(a, "%s: %u (last %.8sZ)",
 						     kmsg_kind_name((enum kmsg_kind)k),
+						     kinds[k].count,
 						     out_time(a, kinds[k].last_ns) + 11));
 	if (line)
 		out_line(out, "kernel log", "%s", line);
