@@ -77,10 +77,9 @@ static int unknown_applet(const char *name)
  */
 static int finish(int status)
 {
-	errno = 0;
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
 		return status;
-	fprintf(stderr, "perfbox: standard output: %s\n", strerror(errno ? errno : EIO));
+	fprintf(stderr, "perfbox: standard output: %s\n", strerror(errno));
 	return 3;
 }
 
