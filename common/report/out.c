@@ -251,7 +251,7 @@ static void write_composed(struct out *o)
 {
 	if (o->buf.len && !o->write_error) {
 		errno = 0;
-		/* glibc may count what a line buffered stream failed to write: ask while errno knows why */
+		/* glibc may count what it failed to write: ask while errno knows why */
 		if (fwrite(o->buf.data, 1, o->buf.len, o->to) != o->buf.len || ferror(o->to))
 			o->write_error = errno ? errno : EIO;
 		o->wrote_frame = true;

@@ -8,6 +8,7 @@
 
 #define LABEL_WIDTH 12
 #define INDENT 6
+#define SHORT_ID 12            /* digits of a container id */
 #define SHORTEST 12            /* a text column is not cut below this */
 #define CUT_MARK "..."
 
@@ -204,7 +205,7 @@ static size_t up_to_short_id(struct text path)
 		size_t n = hex_run((struct text){ path.data + i, path.len - i });
 
 		if (n >= 32)
-			end = i + 12;
+			end = i + SHORT_ID;
 		else if (path.data[i] == '/')
 			end = path.len;
 		i += n ? n : 1;
@@ -224,8 +225,13 @@ static void add_short_path(struct buf *to, struct text path, size_t width)
 		const char *start = t.data + t.len - keep;
 		const char *slash = memchr(start, '/', keep);
 
-		if (slash && slash + 1 < t.data + t.len)
+		if (slash && slash + 1 < t.data + t.len) {
 			start = slash;
+		} else if (is_cut) {
+			/* part of an id says nothing; its first 12 digits alone are how it is known */
+			buf_add(to, t.data + t.len - SHORT_ID, SHORT_ID);
+			return;
+		}
 		buf_add_text(to, CUT_MARK);
 		t = (struct text){ start, (size_t)(t.data + t.len - start) };
 	}
