@@ -11,7 +11,15 @@
 
 #define MANIFEST_FLUSH 65536
 #define FRAME_NAME_MAX 16
+#define PENDING_MAX (64u << 20)        /* bytes of files kept before they are written */
 #define REMOVE_DEPTH_MAX 512           /* each level holds an fd and a few hundred bytes of stack */
+
+/* A file or folder of the frame that is not written yet. */
+struct pending {
+	const char *path;
+	struct text content;
+	bool is_folder;
+};
 
 static struct save {
 	char *dir;                     /* its name, for texts; NULL: not saving */
@@ -32,6 +40,8 @@ static struct save {
 	struct hash values;            /* facts already in this frame */
 	int parent;                    /* the folder last written to, its path in parent_path */
 	const char *parent_path;
+	struct pending *pending;
+	size_t pending_count, pending_cap, pending_bytes;
 } save = { .top = -1, .frame = -1, .manifest = -1, .parent = -1 };
 
 bool src_is_saving(void)
@@ -286,8 +296,11 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+static void write_pending(void);
+
 static void close_frame(void)
 {
+	write_pending();
 	flush();
 	if (save.manifest >= 0 && close(save.manifest) && !save.err)
 		give_up(errno, NULL);
@@ -345,6 +358,7 @@ void src_save_close(void)
 		remove_frame(save.index);
 	close(save.top);
 	buf_free(&save.lines);
+	free(save.pending);
 	hash_free(&save.made);
 	hash_free(&save.values);
 	arena_free(&save.arena);
@@ -408,26 +422,51 @@ static int folder(const char *path, size_t len)
 	return fd;
 }
 
-void src_save_folder(const char *path)
+static void write_now(const struct pending *p)
+{
+	const char *slash = strrchr(p->path, '/');
+	int at = p->is_folder ? folder(p->path, strlen(p->path)) :
+		folder(p->path, slash ? (size_t)(slash - p->path) : 0);
+	int err = at < 0 || p->is_folder ? at :
+		write_file(at, slash ? slash + 1 : p->path, p->content);
+
+	if (err < 0)
+		give_up(-err, p->path);
+}
+
+static void write_pending(void)
+{
+	for (size_t i = 0; i < save.pending_count && !save.err; i++)
+		write_now(&save.pending[i]);
+	save.pending_count = save.pending_bytes = 0;
+}
+
+/* Kept until the frame's end: writing between reads would spread them over a longer time than the
+ * frame's clock says. */
+static void keep_pending(const char *path, struct text content, bool is_folder)
 {
 	if (!is_ready())
 		return;
-	int fd = folder(path, strlen(path));
+	if (save.pending_bytes + content.len > PENDING_MAX)
+		write_pending();
+	save.pending = mem_grow(save.pending, &save.pending_cap, save.pending_count + 1,
+				sizeof(*save.pending));
+	save.pending[save.pending_count++] = (struct pending){
+		.path = arena_strdup(&save.arena, path),
+		.content = { arena_text(&save.arena, content), content.len },
+		.is_folder = is_folder,
+	};
+	save.pending_bytes += content.len;
+}
 
-	if (fd < 0)
-		give_up(-fd, path);
+void src_save_folder(const char *path)
+{
+	keep_pending(path, (struct text){ "", 0 }, true);
 }
 
 void src_save_file(const char *path, struct text content)
 {
-	if (!is_ready())
-		return;
-	const char *slash = strrchr(path, '/');
-	int at = folder(path, slash ? (size_t)(slash - path) : 0);
-	int err = at < 0 ? at : write_file(at, slash ? slash + 1 : path, content);
-
-	if (err)
-		give_up(-err, path);
+	keep_pending(path, content, false);
 }
 
 /* ---- the manifest ---- */

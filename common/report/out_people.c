@@ -228,7 +228,7 @@ static void add_short_path(struct buf *to, struct text path, size_t width)
 		if (slash && slash + 1 < t.data + t.len) {
 			start = slash;
 		} else if (is_cut) {
-			/* part of an id says nothing; its first 12 digits alone are how it is known */
+			/* part of an id says nothing: its first 12 digits are how it is known */
 			buf_add(to, t.data + t.len - SHORT_ID, SHORT_ID);
 			return;
 		}

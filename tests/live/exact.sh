@@ -17,7 +17,7 @@ run "$PERFBOX" cpuwait --exact -G "$base_path/one" 0.5 1
 if [ "$status" = 3 ] && grep -Eqi 'bpf|btf|not permitted|built' "$err"; then
 	skip_all "BPF can't be used: $(head -n 1 "$err")"
 fi
-measure --exact 2.5 1
+measure --exact 4 1
 selection=--exact
 exact()
 {
@@ -28,19 +28,19 @@ share()
 	awk -v t="$(moved "$1" throttled_ns)" -v i="$interval_ns" 'BEGIN { print t / i }'
 }
 want_that "no complaint" [ "$live_status" = 1 ]
-want_that "throttle" near "$(exact "$alone" 2)" "$(share one)" 0.03
+want_that "throttle" near "$(exact "$alone" 2)" "$(share one)" 0.05
 want_that "queue is little" between 0 "$(exact "$alone" 3)" 0.15
 
 begin "four threads on one CPU: each of them as long as the group"
 for tid in $shared; do
-	want_that "$tid" near "$(exact "$tid" 2)" "$(share four)" 0.03
+	want_that "$tid" near "$(exact "$tid" 2)" "$(share four)" 0.05
 done
 
 begin "the bounds without it hold what it measured"
 "$PERFBOX" cpuwait --root "$saved" --tsv --no-header --columns tid,throttled_low_ratio,throttled_high_ratio 2>/dev/null | cut -f 2- >"$work/bounds"
 for tid in $alone $shared; do
-	low=$(awk -F'\t' -v tid="$tid" '$1 == tid { print $2 - 0.03 }' "$work/bounds")
-	high=$(awk -F'\t' -v tid="$tid" '$1 == tid { print $3 + 0.03 }' "$work/bounds")
+	low=$(awk -F'\t' -v tid="$tid" '$1 == tid { print $2 - 0.06 }' "$work/bounds")
+	high=$(awk -F'\t' -v tid="$tid" '$1 == tid { print $3 + 0.06 }' "$work/bounds")
 	want_that "$tid" between "$low" "$(exact "$tid" 2)" "$high"
 done
 

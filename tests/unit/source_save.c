@@ -52,6 +52,7 @@ static void test_planted_links(void)
 	/* somebody with our uid plants links into the frame being written */
 	CHECK(!src_open_live() && !src_save(at("planted"), 0) && src_frame_begin() == 1);
 	CHECK(!src_read("proc/self/stat", &t));
+	make("planted/000000/proc");
 	CHECK(!symlink(at("elsewhere"), at("planted/000000/proc/sys")));
 	CHECK(!src_read("proc/sys/kernel/ostype", &t));
 	CHECK(src_frame_end() == -ENOTDIR &&
@@ -61,6 +62,7 @@ static void test_planted_links(void)
 
 	CHECK(!src_open_live() && !src_save(at("planted2"), 0) && src_frame_begin() == 1);
 	CHECK(!src_read("proc/self/stat", &t));
+	make("planted2/000000/proc");
 	CHECK(!symlink(at("elsewhere/new"), at("planted2/000000/proc/stat")));
 	CHECK(!src_read("proc/stat", &t) && src_frame_end() == -EEXIST);
 	src_close();
@@ -103,8 +105,10 @@ static void test_keep(void)
 	CHECK(!src_open_live() && !src_save(at("kept"), 3));
 	for (int i = 0; i < 10; i++) {
 		CHECK(src_frame_begin() == 1 && !src_read("proc/uptime", &t));
-		if (i == 2)
+		if (i == 2) {
+			make("kept/000002/proc");
 			CHECK(!symlink(at("elsewhere"), at("kept/000002/proc/link")));
+		}
 		CHECK(!src_frame_end());
 	}
 	src_close();
