@@ -19,7 +19,8 @@ BPF ?= 1
 V ?= 0
 WERROR ?= 0
 O ?= $(if $(SAN),build/san,build)
-override O := $(patsubst %/,%,$(O))
+# below this folder it is named from here, however it was given: the same flags, the same objects
+override O := $(patsubst $(CURDIR)/%,%,$(abspath $(O)))
 ifeq ($(origin CC),default)
 CC := gcc
 endif

@@ -137,7 +137,7 @@ stat_of()
 	case $2 in
 	throttled_ns) awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$1/cpu.stat" ;;
 	*) awk -v key="$2" '$1 == key { print $2 }' "$1/cpu.stat" ;;
-	esac
+	esac 2>/dev/null
 }
 
 # A command in a group of the test's own: what else runs here must not delay it between its clock and what it reads.

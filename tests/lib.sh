@@ -15,7 +15,8 @@ area=$(basename "$(dirname "$0")")
 script=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/perfbox-$script.XXXXXX") || exit 1
 out=$work/out err=$work/err
-: >"$out" >"$err"
+: >"$out"
+: >"$err"
 title='' why='' ran='' first='' cleanup=''
 status=0
 is_finished=

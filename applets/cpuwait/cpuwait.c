@@ -64,7 +64,12 @@ static int start(int argc, char **argv)
 		cpuwait.selection.comm = NULL;
 		return fail(EINVAL, "-C: '%s' is not a regular expression", pattern);
 	}
-	return is_exact && src_is_live() ? throttle_open() : 0;
+	if (!is_exact || !src_is_live())
+		return 0;
+	int err = throttle_open();
+
+	/* a kernel that can't is not a mistake of who typed */
+	return err == -EINVAL ? -ENOTSUP : err;
 }
 
 /* Shares by CPU, for who is pinned where. */

@@ -88,7 +88,7 @@ fi
 
 begin "--columns: these, in this order, in every format"
 run "$PERFBOX" cpuwait --root "$tree" -q --table threads --columns comm,tid
-want_that "header" [ "$(head -n 1 "$out" | tr -s ' ')" = "COMM TID" ] 
+want_that "header" [ "$(head -n 1 "$out" | tr -s ' ')" = "COMM TID" ]
 run "$PERFBOX" cpuwait --root "$tree" --tsv --columns comm,tid
 want_that "header" [ "$(head -n 1 "$out")" = "$(printf 'time\tcomm\ttid')" ]
 run "$PERFBOX" cpuwait --root "$tree" --json --table threads --columns comm,tid
