@@ -290,10 +290,16 @@ static int finish(const struct applet *applet, struct out *out, int err)
 
 	if (src_garbled())
 		out_missing(out, "%s", src_garbled_text());
-	if (err >= 0)
-		err = out_close(out);
+	/* what went wrong is said before closing can fail too */
 	if (err < 0 && err != -EPIPE)
 		complain(applet);
+	int closed = out_close(out);
+
+	if (err >= 0 && closed < 0) {
+		err = closed;
+		if (err != -EPIPE)
+			complain(applet);
+	}
 	if (err < 0 && err != -EPIPE && (status != 1 || err == -ENOSPC))
 		status = 3;
 	else if (status == 0 && src_garbled())
@@ -322,8 +328,11 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 	if (err < 0)
 		return refuse(applet, err);
 	err = choices.root ? src_open_root(choices.root) : src_open_live();
-	if (err < 0)
-		return complain(applet), 3;
+	if (err < 0) {
+		complain(applet);
+		out_close(out);
+		return 3;
+	}
 	catch_signals();
 	err = mode->start ? mode->start(argc, argv) : 0;
 	if (err >= 0 && choices.save)
@@ -333,6 +342,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 
 		if (mode->stop)
 			mode->stop();
+		out_close(out);
 		return src_close(), status;
 	}
 	err = mode->look ? look_frames(applet, mode, out) : run_once(applet, mode, out);
