@@ -23,6 +23,9 @@ struct mode {
 	const struct table *const *tables; /* NULL-terminated */
 	/* Which table TSV prints unless told, the options being known; NULL: the first. */
 	const char *(*first_table)(void);
+	/* What of the host the options leave, as they were typed; NULL (also the result): all of
+	 * it. */
+	const char *(*narrowed)(struct arena *a);
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
 	bool once;                         /* one report unless a count is given (triage) */
@@ -60,6 +63,7 @@ struct shared_options {
 	bool quiet;                        /* -q */
 	uint64_t interval_ns,
 		count; /* as asked; count NA_U64: until interrupted; start may change it */
+	bool has_count;                    /* count was typed */
 	unsigned keep_frames; /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;

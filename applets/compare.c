@@ -115,6 +115,7 @@ struct run {
 	struct load_rates rates;
 	struct environment environment;
 	const char *workload;
+	const char *looked_at; /* "triage", "cpuwait -p 1": applet, mode, and what of the host */
 	bool is_incomplete;
 };
 
@@ -200,6 +201,17 @@ static void read_records(struct run *run)
 {
 	struct text t;
 
+	if (src_saved_record("manifest", &t) >= 0) {
+		struct text applet = { "", 0 }, option = { "", 0 }, narrowed = { "", 0 };
+
+		scan_find_key(t, "applet", &applet);
+		scan_find_key(t, "mode", &option);
+		scan_find_key(t, "narrowed", &narrowed);
+		run->looked_at =
+			arena_printf(&run->arena, "%.*s%s%.*s%s%.*s", (int)applet.len, applet.data,
+				     option.len ? " " : "", (int)option.len, option.data,
+				     narrowed.len ? " " : "", (int)narrowed.len, narrowed.data);
+	}
 	if (src_saved_record("environment", &t) >= 0 &&
 	    environment_parse(&run->arena, t, &run->environment) < 0)
 		run->is_incomplete = true;
@@ -359,7 +371,9 @@ static void show_findings(struct out *out, const struct run *before, const struc
 			  unsigned counts[4])
 {
 	double factor = load_factor(&before->rates, &after->rates);
-	bool is_tested = factor >= LOAD_ENOUGH;
+	bool is_same_look = before->looked_at && after->looked_at &&
+			    !strcmp(before->looked_at, after->looked_at);
+	bool is_tested = is_same_look && factor >= LOAD_ENOUGH;
 
 	for (size_t i = 0; i < after->count; i++) {
 		struct finding *was = find(before, after->findings[i]);
@@ -374,7 +388,11 @@ static void show_findings(struct out *out, const struct run *before, const struc
 		show_change(out, is_tested ? "gone" : "untested", before->findings[i], NULL);
 		counts[is_tested ? 2 : 3]++;
 	}
-	if (counts[3] && isnan(factor))
+	if (counts[3] && !is_same_look)
+		out_missing(out, "untested: the runs looked at different things: %s, %s",
+			    redact_name(out_arena(out), NAME_CONTAINER, before->looked_at),
+			    redact_name(out_arena(out), NAME_CONTAINER, after->looked_at));
+	else if (counts[3] && isnan(factor))
 		out_missing(out, "untested: the load of the two runs can't be compared");
 	else if (counts[3])
 		out_missing(out, "untested: load %+.0f %%", (factor - 1) * 100);

@@ -48,6 +48,14 @@ bool selection_is_all(const struct selection *s)
 	return !s->pids.count && !s->tids.count && !s->cgroup && !s->comm;
 }
 
+static bool has_zero(const struct opt_numbers *numbers)
+{
+	for (size_t i = 0; i < numbers->count; i++)
+		if (!numbers->items[i])
+			return true;
+	return false;
+}
+
 static int start(int argc, char **argv)
 {
 	cpuwait.now = &looks[0];
@@ -64,6 +72,10 @@ static int start(int argc, char **argv)
 		cpuwait.selection.comm = NULL;
 		return fail(EINVAL, "-C: '%s' is not a regular expression", pattern);
 	}
+	if (cpuwait.selection.cgroup && !*cpuwait.selection.cgroup)
+		return fail(EINVAL, "-G: the path of a control group is missing");
+	if (has_zero(&cpuwait.selection.pids) || has_zero(&cpuwait.selection.tids))
+		return fail(EINVAL, "0 is the id of no process or thread");
 	if (!is_exact || !src_is_live())
 		return 0;
 	int err = throttle_open();
@@ -262,6 +274,10 @@ static void report_missing(struct out *out, const struct look *now, int psi_erro
 	if (t->garbled)
 		out_missing(out, "%s", t->garbled_text);
 	report_group_files(out, &now->groups);
+	if (t->trouble)
+		out_missing(out, "%s", t->trouble);
+	if (!t->count)
+		out_missing(out, "no thread could be read");
 	if (t->unreadable)
 		out_note(out, "some threads can't be read (hidepid, or another user's): they are "
 			      "left out");
@@ -291,8 +307,13 @@ static int check_asked(struct out *out, const struct threads *t)
 {
 	if (looks_done || (!t->missing_pid && !t->missing_tid))
 		return 0;
-	fail(ESRCH, "no %s %llu", t->missing_pid ? "process" : "thread",
-	     (unsigned long long)(t->missing_pid ? t->missing_pid : t->missing_tid));
+	if (t->inner_of)
+		fail(ESRCH, "%llu is a thread of process %llu: --tid %llu, or -p %llu",
+		     (unsigned long long)t->missing_pid, (unsigned long long)t->inner_of,
+		     (unsigned long long)t->missing_pid, (unsigned long long)t->inner_of);
+	else
+		fail(ESRCH, "no %s %llu", t->missing_pid ? "process" : "thread",
+		     (unsigned long long)(t->missing_pid ? t->missing_pid : t->missing_tid));
 	if (!t->count)
 		return -ESRCH;
 	out_missing(out, "%s", fail_text());
@@ -356,9 +377,10 @@ static int look(struct out *out)
 	if (err < 0)
 		return err;
 	threads_move(now, before, interval_ns);
+	split_find_members(now, before, &cpuwait.layout, interval_ns);
 	if (looks_done++ || src_frame()->is_only) {
 		measure_host(&cpuwait.host, now, before);
-		split_threads(now, before, &cpuwait.layout, interval_ns);
+		split_threads(now, before, interval_ns);
 		if (is_exact)
 			split_exact(now, before);
 		show_host(out);
@@ -369,7 +391,10 @@ static int look(struct out *out)
 		show_groups(out);
 		if (is_exact)
 			show_exactness(out);
-		if (!src_frame()->is_only)
+		if (!src_frame()->is_only && !interval_ns)
+			out_missing(out, "a frame without a clock, or one that stood still: rates "
+					 "are unknown");
+		else if (!src_frame()->is_only)
 			findings_report(out, now, &cpuwait.host, &cpuwait.layout,
 					&cpuwait.selection);
 	}
@@ -393,6 +418,29 @@ static void stop(void)
 	}
 }
 
+/* "-p 1,2 -G /x": what of the host was looked at; NULL: all of it. */
+static const char *narrowed(struct arena *a)
+{
+	const struct selection *asked = &cpuwait.selection;
+	const char *text = NULL;
+
+	for (size_t i = 0; i < asked->pids.count; i++)
+		text = arena_printf(a, "%s%s%llu", text ? text : "", i ? "," : "-p ",
+				    (unsigned long long)asked->pids.items[i]);
+	for (size_t i = 0; i < asked->tids.count; i++)
+		text = arena_printf(a, "%s%s%llu", text ? text : "",
+				    i      ? ","
+				    : text ? " --tid "
+					   : "--tid ",
+				    (unsigned long long)asked->tids.items[i]);
+	if (asked->cgroup)
+		text = arena_printf(a, "%s%s-G %s", text ? text : "", text ? " " : "",
+				    asked->cgroup);
+	if (asked->comm)
+		text = arena_printf(a, "%s%s-C %s", text ? text : "", text ? " " : "", asked->comm);
+	return text;
+}
+
 static const char *first_table(void)
 {
 	return by && !strcmp(by, "process") ? "processes" : "threads";
@@ -400,6 +448,7 @@ static const char *first_table(void)
 
 static const struct mode mode = {
 	.first_table = first_table,
+	.narrowed = narrowed,
 	.operands = "[interval [count]]",
 	.opts = options,
 	.tables = cpuwait_tables,

@@ -36,6 +36,7 @@ struct thread {
 	int8_t nice;
 	uint32_t cpu;                  /* last ran on */
 	bool has_moved_cpu;            /* since the look before */
+	bool has_changed_group;        /* the same; only where a quota is involved */
 	uint64_t run_ns, raw_wait_ns, runs;            /* schedstat; NA_U64 without it */
 	uint64_t utime_ticks, stime_ticks;
 	uint64_t voluntary, involuntary; /* NA_U64 unless status was read at this look */
@@ -61,6 +62,8 @@ struct threads {
 	bool has_schedstat;            /* some thread has a count in it */
 	uint32_t missing_schedstat;    /* a thread that has no such file; 0 none */
 	unsigned exited, started;      /* since the look before */
+	const char *trouble; /* why some could not be read, if not for lack of permission */
+	uint64_t inner_of; /* missing_pid is a thread of this process; 0 it is not there */
 	unsigned unreadable, garbled;  /* files of this look */
 	const char *garbled_text;      /* the first of them and why; lives as long as the frame */
 	uint64_t missing_pid, missing_tid;             /* asked for and not there; 0 none */
@@ -82,12 +85,14 @@ struct group {
 	bool is_listed;                /* a row: has a quota or was throttled once */
 	const uint64_t *percpu_ns;     /* ran by CPU so far; v1 groups that are listed */
 	unsigned percpu_count;
+	bool is_under_limit;           /* it or an ancestor is listed: its threads are looked up */
 	bool is_under_throttled;
 	bool is_under_unknown;         /* it, or an ancestor, has numbers that could not be read */
 	bool has_selected;             /* a thread asked for by -p, --tid or -C is in it or below */
 	/* filled by split_threads for groups that were throttled in the interval, its children
 	 * included */
-	size_t members, runnable;
+	size_t members, runnable, arrived;             /* arrived: not in it at the look before */
+	bool is_stable;                /* the same threads were in it at both looks */
 	uint64_t
 		members_waited_ns; /* sum of raw waits, the whole interval for a member not known */
 	uint64_t members_ran_ns; /* stands in for used_ns where no cpuacct group has this path */
@@ -169,8 +174,9 @@ bool group_is_within(const struct groups *g, size_t inner, size_t outer);
 void groups_free(struct groups *g);
 
 /* split.c: which part of each thread's wait was throttling. */
-void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout,
-		   uint64_t interval_ns);
+void split_find_members(struct look *now, const struct look *before,
+			const struct cgroup_layout *layout, uint64_t interval_ns);
+void split_threads(struct look *now, const struct look *before, uint64_t interval_ns);
 void split_mark_selected(struct look *now, const struct cgroup_layout *layout);
 void split_add_members(struct look *now, const struct cgroup_layout *layout);
 int split_exact_read(struct look *now); /* --exact, at every look; throttle_open first */

@@ -292,15 +292,14 @@ static void allow_cpu(unsigned cpu, void *arg)
 		p->has_spare_inside = true;
 }
 
-/* An idle CPU the thread may not use; -1: none. */
-static long spare_cpu(struct arena *a, const struct thread *t, const struct look *now,
-		      const struct host *host, const char **list)
+/* An idle CPU that is not in the list, all in it being busy; -1: none. */
+static long spare_cpu(struct arena *a, const char *list, const struct look *now,
+		      const struct host *host)
 {
 	struct pinning p = { host, arena_alloc(a, now->cpus.cpu_count + 1), now->cpus.cpu_count,
 			     false };
 
-	if (src_affinity(t->tid, list) < 0 ||
-	    scan_cpu_list(text_of(*list), CPU_MAX, allow_cpu, &p) <= 0 || p.has_spare_inside)
+	if (scan_cpu_list(text_of(list), CPU_MAX, allow_cpu, &p) <= 0 || p.has_spare_inside)
 		return -1;
 	for (unsigned cpu = 0; cpu < p.cpu_count; cpu++)
 		if (!p.is_allowed[cpu] && host->cpu_idle[cpu] >= OTHER_IDLE_MIN &&
@@ -342,11 +341,10 @@ static void report_pinned_group(struct out *out, const struct thread **threads, 
 static void report_pinned(struct out *out, const struct look *now, const struct host *host)
 {
 	struct arena *a = out_arena(out);
-	const struct thread **order =
-		arena_alloc(a, (now->threads.count + 1) * sizeof(struct thread *));
-	const char **lists;
-	long *spares;
-	size_t count = 0;
+	size_t count = 0, size = now->threads.count + 1;
+	const struct thread **order = arena_alloc(a, size * sizeof(*order));
+	const struct thread **same = arena_alloc(a, size * sizeof(*same));
+	const char **lists = arena_alloc(a, size * sizeof(*lists));
 
 	for (size_t i = 0; i < now->threads.count; i++) {
 		const struct thread *t = &now->threads.items[i];
@@ -356,24 +354,23 @@ static void report_pinned(struct out *out, const struct look *now, const struct 
 			order[count++] = t;
 	}
 	qsort(order, count, sizeof(*order), by_queue);
-	lists = arena_alloc(a, (count + 1) * sizeof(*lists));
-	spares = arena_alloc(a, (count + 1) * sizeof(*spares));
 	for (size_t i = 0; i < count; i++)
-		spares[i] = spare_cpu(a, order[i], now, host, &lists[i]);
+		if (src_affinity(order[i]->tid, &lists[i]) < 0)
+			lists[i] = NULL;
 	for (size_t i = 0; i < count; i++) {
-		const struct thread **same = arena_alloc(a, (count + 1) * sizeof(*same));
+		const char *list = lists[i];
 		size_t n = 0;
 
-		if (spares[i] < 0)
-			continue;
-		for (size_t k = i; k < count; k++) {
-			if (spares[k] < 0 || strcmp(lists[i], lists[k]) != 0)
-				continue;
-			same[n++] = order[k];
-			if (k > i)
-				spares[k] = -1;
-		}
-		report_pinned_group(out, same, n, lists[i], spares[i], host);
+		/* each different list once: those that share it are taken off */
+		for (size_t k = i; list && k < count; k++)
+			if (lists[k] && !strcmp(list, lists[k])) {
+				same[n++] = order[k];
+				lists[k] = NULL;
+			}
+		long spare = list ? spare_cpu(a, list, now, host) : -1;
+
+		if (spare >= 0)
+			report_pinned_group(out, same, n, list, spare, host);
 	}
 }
 

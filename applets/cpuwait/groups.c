@@ -72,9 +72,14 @@ static void find_effective(struct groups *g, size_t i)
 	group->limited_by = (long)i;
 }
 
-static void move_group(struct group *group, const struct group *b)
+static void move_group(struct group *group, const struct group *b, bool has_before)
 {
+	/* not there at a look that listed all groups: made since, so its counters started at 0 */
+	static const struct group unmade;
+
 	group->is_new = !b;
+	if (!b && has_before)
+		b = &unmade;
 	group->periods = group->throttled_periods = group->throttled_ns = NA_U64;
 	group->local_throttled_ns = group->used_ns = group->pressure_ns = NA_U64;
 	if (!b)
@@ -119,7 +124,7 @@ int groups_read(struct groups *now, const struct groups *before, const struct cg
 
 		*hash_name(&now->by_path, group->path) = (void *)(uintptr_t)(i + 1);
 		find_effective(now, i);
-		move_group(group, groups_find(before, group->path));
+		move_group(group, groups_find(before, group->path), before->count > 0);
 		group->is_listed = !group->is_gone && has_limit(group);
 		if (group->is_listed)
 			read_percpu(now, group, layout);

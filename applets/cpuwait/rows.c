@@ -260,29 +260,8 @@ static void complete_process(void *data)
 static void complete_group(void *data)
 {
 	struct group_row *row = data;
-	size_t self = (size_t)(row->group - cpuwait.now->groups.items);
 	struct cgroup_names names = { 0 };
-	const uint32_t *tids;
-	uint64_t threads = 0, ran_ns = 0;
-	size_t count;
 
-	for (size_t i = self; i < cpuwait.now->groups.count; i++) {
-		if (!group_is_within(&cpuwait.now->groups, i, self) ||
-		    cgroup_read_threads(&cpuwait.layout.cpu, cpuwait.now->groups.items[i].folder,
-					&tids, &count) < 0)
-			continue;
-		threads += count;
-		for (size_t k = 0; k < count; k++) {
-			const struct thread *t = threads_find(&cpuwait.now->threads, tids[k]);
-
-			ran_ns = sum_u64(ran_ns, t ? thread_ran_ns(t) : NA_U64);
-		}
-	}
-	row->threads = threads;
-	/* no cpuacct group of this path: what its threads ran is the next best, if all threads were
-	 * looked at */
-	if (isnan(row->used_cpus) && selection_is_all(&cpuwait.selection) && !row->group->is_new)
-		row->used_cpus = interval_share(ran_ns);
 	cgroup_name(src_arena(), row->cgroup, &names);
 	cgroup_name_from_logs(src_arena(), &names);
 	row->names = cgroup_names_text(src_arena(), &names);
@@ -418,6 +397,10 @@ void show_processes(struct out *out)
 		} else {
 			struct thread_row *sum = **(struct thread_row ***)at;
 
+			/* the first thread may have exited: the kernel shows it in the root group
+			 * then */
+			if (strchr("ZX", sum->thread->state))
+				sum->thread = t;
 			add_thread_row(sum, &row);
 			sum->threads++;
 		}
@@ -474,7 +457,7 @@ void show_groups(struct out *out)
 			.throttled_ns = g->throttled_ns,
 			.burst_ns = g->cpu.burst_ns,
 			.pressure_ratio = interval_share(g->pressure_ns),
-			.threads = NA_U64,
+			.threads = g->members,
 			.total_throttled_ns = g->cpu.throttled_ns,
 			.total_throttled_periods = g->cpu.throttled_periods,
 		};

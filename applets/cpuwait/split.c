@@ -51,25 +51,49 @@ static void keep_worst(struct group *group, struct thread *t)
 	}
 }
 
-/* Counts one member, known or not, in its group and all above it. */
-static void count_member(struct groups *g, long at, struct thread *t, uint64_t interval_ns)
+/* Counts one member, known or not, in its group and all above it. was: the group it was in, -1
+ * none. */
+static void count_member(struct groups *g, long at, long was, struct thread *t,
+			 uint64_t interval_ns)
 {
 	for (; at >= 0; at = g->items[at].parent) {
 		struct group *group = &g->items[at];
 
 		group->members++;
+		group->arrived += was < 0 || !group_is_within(g, (size_t)was, (size_t)at);
 		group->runnable +=
 			t && (t->state == 'R' || (is_known(t) && t->waited_ns > interval_ns / 100));
 		group->members_waited_ns += t && is_known(t) ? t->raw_waited_ns : interval_ns;
 		group->members_ran_ns = sum_u64(group->members_ran_ns,
-						  t ? thread_ran_ns(t) : NA_U64);
+						t ? thread_ran_ns(t) : NA_U64);
 		if (t && is_known(t))
 			keep_worst(group, t);
 	}
 }
 
-/* Finds out who belongs to the groups that were throttled and to those below them. */
-static void find_members(struct look *now, const struct cgroup_layout *layout, uint64_t interval_ns)
+/* The group a thread was in at the look before, as an index of now; -1: none with a quota; -2: it
+ * is gone. */
+static long former_group(const struct look *now, const struct look *before, uint32_t tid)
+{
+	const struct thread *b = threads_find(&before->threads, tid);
+
+	if (!b || b->group < 0)
+		return -1;
+	struct group *group = groups_find(&now->groups, before->groups.items[b->group].path);
+
+	return group ? group - now->groups.items : -2;
+}
+
+static void mark_limited(struct group *group, const struct group *parent)
+{
+	group->is_under_limit = group->is_listed || (parent && parent->is_under_limit);
+	group->is_under_throttled = group_was_throttled(group) ||
+				    (parent && parent->is_under_throttled);
+	group->is_under_unknown = group->cpu.trouble || (parent && parent->is_under_unknown);
+}
+
+void split_find_members(struct look *now, const struct look *before,
+			const struct cgroup_layout *layout, uint64_t interval_ns)
 {
 	struct groups *g = &now->groups;
 	const uint32_t *tids;
@@ -78,11 +102,8 @@ static void find_members(struct look *now, const struct cgroup_layout *layout, u
 	for (size_t i = 0; i < g->count; i++) {
 		struct group *group = &g->items[i];
 
-		group->is_under_throttled = group_was_throttled(group) ||
-			(group->parent >= 0 && g->items[group->parent].is_under_throttled);
-		group->is_under_unknown = group->cpu.trouble ||
-			(group->parent >= 0 && g->items[group->parent].is_under_unknown);
-		if ((!group->is_under_throttled && !group->is_under_unknown) ||
+		mark_limited(group, group->parent >= 0 ? &g->items[group->parent] : NULL);
+		if (!group->is_under_limit ||
 		    cgroup_read_threads(&layout->cpu, group->folder, &tids, &count) < 0)
 			continue;
 		for (size_t k = 0; k < count; k++) {
@@ -90,8 +111,19 @@ static void find_members(struct look *now, const struct cgroup_layout *layout, u
 
 			if (t)
 				t->group = (long)i;
-			count_member(g, (long)i, t, interval_ns);
+			count_member(g, (long)i, former_group(now, before, tids[k]), t,
+				     interval_ns);
 		}
+	}
+	for (size_t i = 0; i < g->count; i++) {
+		struct group *group = &g->items[i];
+		const struct group *b = groups_find(&before->groups, group->path);
+
+		group->is_stable = !group->arrived && b && b->members == group->members;
+		/* no cpuacct group of this path: what its threads ran, if they were the same
+		 * throughout */
+		if (group->used_ns == NA_U64 && group->members && group->is_stable)
+			group->used_ns = group->members_ran_ns;
 	}
 }
 
@@ -167,7 +199,7 @@ static void narrow(struct thread *t, const struct level *l, uint64_t interval_ns
 	uint64_t others_waited = less(l->now->members_waited_ns, t->raw_waited_ns);
 	uint64_t slept = less(interval_ns, t->ran_ns + t->waited_ns);
 
-	if (l->skips_empty && less(l->throttled_ns, others_waited) > *low)
+	if (l->skips_empty && l->now->is_stable && less(l->throttled_ns, others_waited) > *low)
 		*low = less(l->throttled_ns, others_waited);
 	if (t->has_moved_cpu || t->cpu >= CPU_MAX)
 		return;
@@ -185,7 +217,7 @@ static void narrow_members(struct look *now, size_t at, const struct level *l, u
 	for (size_t i = 0; i < now->threads.count; i++) {
 		struct thread *t = &now->threads.items[i];
 
-		if (t->group >= 0 && is_known(t) && !t->is_realtime &&
+		if (t->group >= 0 && is_known(t) && !t->is_realtime && !t->has_changed_group &&
 		    group_is_within(&now->groups, (size_t)t->group, at))
 			narrow(t, l, interval_ns, &t->throttled_low_ns, &t->throttled_high_ns);
 	}
@@ -205,8 +237,21 @@ static uint64_t throttled_at_most(const struct groups *g, long at)
 	return sum;
 }
 
+/* Whether it left or entered a group where quota was short in the interval: its wait may be either
+ * kind. */
+static bool has_changed_group(const struct look *now, const struct look *before,
+			      const struct thread *t)
+{
+	long was = former_group(now, before, t->tid);
+
+	if (was == t->group || (was == -1 && t->group < 0))
+		return false;
+	return was == -2 || (was >= 0 && now->groups.items[was].is_under_throttled) ||
+	       (t->group >= 0 && now->groups.items[t->group].is_under_throttled);
+}
+
 /* Bounds that hold without looking at a group: nothing, or up to all of it. */
-static void start_bounds(struct look *now, bool is_visible)
+static void start_bounds(struct look *now, const struct look *before, bool is_visible)
 {
 	for (size_t i = 0; i < now->threads.count; i++) {
 		struct thread *t = &now->threads.items[i];
@@ -216,9 +261,15 @@ static void start_bounds(struct look *now, bool is_visible)
 		if (t->group >= 0 && now->groups.items[t->group].is_under_unknown &&
 		    !t->is_realtime)
 			continue;
+		t->has_changed_group = has_changed_group(now, before, t);
 		t->throttled_low_ns = 0;
-		t->throttled_high_ns = t->group < 0 || t->is_realtime ? 0 :
-			least(t->raw_waited_ns, throttled_at_most(&now->groups, t->group));
+		if (t->is_realtime)
+			t->throttled_high_ns = 0;
+		else if (t->has_changed_group)
+			t->throttled_high_ns = t->raw_waited_ns;
+		else
+			t->throttled_high_ns = t->group < 0 ? 0 :
+				least(t->raw_waited_ns, throttled_at_most(&now->groups, t->group));
 	}
 }
 
@@ -238,14 +289,12 @@ pending:
 		t->throttled_low_ns = t->throttled_high_ns = NA_U64;
 }
 
-void split_threads(struct look *now, const struct look *before, const struct cgroup_layout *layout,
-		   uint64_t interval_ns)
+void split_threads(struct look *now, const struct look *before, uint64_t interval_ns)
 {
 	struct level *l = mem_alloc(sizeof(*l));
 	struct groups *g = &now->groups;
 
-	find_members(now, layout, interval_ns);
-	start_bounds(now, g->count > 0);
+	start_bounds(now, before, g->count > 0);
 	for (size_t i = 0; i < g->count; i++) {
 		struct group *group = &g->items[i];
 		bool has_local = group->local_throttled_ns != NA_U64;
@@ -253,8 +302,6 @@ void split_threads(struct look *now, const struct look *before, const struct cgr
 
 		if (!group_was_throttled(group) || !group->members)
 			continue;
-		if (group->used_ns == NA_U64)
-			group->used_ns = group->members_ran_ns;
 		l->now = group;
 		l->before = groups_find(&before->groups, group->path);
 		l->throttled_ns = has_local && group->local_throttled_ns > own

@@ -71,6 +71,16 @@ static void note_garbled(struct threads *now, const struct src_dir *dir, const c
 						 name, fail_text());
 }
 
+/* That a thread is gone is no trouble, that it is another user's is a remark, anything else is
+ * trouble. */
+static void note_unreadable(struct threads *now, int err)
+{
+	if (err == -EACCES || err == -EPERM)
+		now->unreadable++;
+	else if (err != -ENOENT && err != -ESRCH && !now->trouble)
+		now->trouble = arena_strdup(src_arena(), fail_text());
+}
+
 static struct thread unknown_thread(uint32_t tgid, uint32_t tid)
 {
 	return (struct thread){
@@ -85,6 +95,9 @@ static struct thread unknown_thread(uint32_t tgid, uint32_t tid)
 static bool add_thread(struct threads *now, struct src_dir *dir, uint32_t tgid, uint32_t tid)
 {
 	char name[FILE_NAME_MAX];
+
+	if (threads_find(now, tid))
+		return true;
 	struct thread t = unknown_thread(tgid, tid);
 	struct task_schedstat schedstat;
 	struct task_stat stat;
@@ -102,7 +115,7 @@ static bool add_thread(struct threads *now, struct src_dir *dir, uint32_t tgid, 
 	}
 	err = src_dir_read(dir, thread_file(name, tid, "stat"), &text);
 	if (err < 0) {
-		now->unreadable += err != -ENOENT && err != -ESRCH;
+		note_unreadable(now, err);
 		return false;
 	}
 	if (is_missing && !now->missing_schedstat)
@@ -155,7 +168,8 @@ static int add_all(struct threads *now)
 	for (size_t i = 0; err >= 0 && i < count; i++) {
 		int gone = add_process(now, pids[i]);
 
-		now->unreadable += gone < 0 && gone != -ENOENT && gone != -ESRCH;
+		if (gone < 0)
+			note_unreadable(now, gone);
 	}
 	return err;
 }
@@ -231,6 +245,18 @@ static void forget_schedstat(struct threads *now)
 		now->items[i].run_ns = now->items[i].raw_wait_ns = now->items[i].runs = NA_U64;
 }
 
+/* The id of a thread that is not its process's first is no process, although /proc has a folder of
+ * that name. */
+static void add_asked_process(struct threads *now, uint64_t pid)
+{
+	uint32_t tgid = pid > UINT32_MAX ? 0 : find_tgid((uint32_t)pid);
+
+	if (tgid == pid && add_process(now, tgid) >= 0)
+		return;
+	now->missing_pid = pid;
+	now->inner_of = tgid == pid ? 0 : tgid;
+}
+
 int threads_collect(struct threads *now, const struct selection *selection)
 {
 	int err = 0;
@@ -239,11 +265,11 @@ int threads_collect(struct threads *now, const struct selection *selection)
 	now->missing_pid = now->missing_tid = 0;
 	now->has_schedstat = false;
 	now->missing_schedstat = 0;
+	now->trouble = NULL;
+	now->inner_of = 0;
 	hash_reset(&now->by_tid);
 	for (size_t i = 0; i < selection->pids.count; i++)
-		if (selection->pids.items[i] > UINT32_MAX ||
-		    add_process(now, (uint32_t)selection->pids.items[i]) < 0)
-			now->missing_pid = selection->pids.items[i];
+		add_asked_process(now, selection->pids.items[i]);
 	for (size_t i = 0; i < selection->tids.count; i++)
 		if (selection->tids.items[i] > UINT32_MAX ||
 		    !add_tid(now, (uint32_t)selection->tids.items[i]))
@@ -391,6 +417,19 @@ static bool is_same(const struct thread *t, const struct thread *b)
 		     t->start_ticks == NA_U64);
 }
 
+/*
+ * exec from a thread that is not the first gives it the first one's id and start time, but it keeps
+ * its own counters: what these seem to have moved then is no movement.
+ */
+static bool was_replaced(const struct thread *t, const struct thread *b, uint64_t interval_ns)
+{
+	uint64_t moved = sum_u64(delta_u64(t->run_ns, b->run_ns),
+				 delta_u64(t->raw_wait_ns, b->raw_wait_ns));
+	bool has_same_name = t->comm_len == b->comm_len && !memcmp(t->comm, b->comm, t->comm_len);
+
+	return !has_same_name && (moved == NA_U64 || moved > interval_ns + interval_ns / 10);
+}
+
 void threads_move(struct look *look, const struct look *look_before, uint64_t interval_ns)
 {
 	struct threads *now = &look->threads;
@@ -408,7 +447,7 @@ void threads_move(struct look *look, const struct look *look_before, uint64_t in
 		t->throttled_low_ns = t->throttled_high_ns = NA_U64;
 		t->voluntary_before = t->involuntary_before = NA_U64;
 		t->user_ns = t->system_ns = NA_F64;
-		t->is_new = !is_same(t, b);
+		t->is_new = !is_same(t, b) || (!is_first && was_replaced(t, b, interval_ns));
 		if (t->is_new) {
 			now->started++;
 			continue;

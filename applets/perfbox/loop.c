@@ -70,6 +70,8 @@ static int parse_states(unsigned *states)
 	*states = 1u << STATE_NOW | 1u << STATE_PAST | 1u << STATE_RISK;
 	if (!choices.states)
 		return 0;
+	if (!*choices.states)
+		return fail(EINVAL, "--state: none of now, risk, past is named");
 	*states = 0;
 	struct scan s = scan_of(text_of(choices.states));
 	struct text word;
@@ -111,6 +113,7 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 	}
 	if (shared.interval_ns < INTERVAL_MIN_NS || shared.interval_ns > INTERVAL_MAX_NS)
 		return fail(EINVAL, "interval: '%s' is not between 1 ms and a year", argv[1]);
+	shared.has_count = *argc > 2;
 	if (*argc > 2) {
 		int err = opt_number("count", argv[2], &shared.count);
 
@@ -166,6 +169,10 @@ static int save_records(const struct applet *applet, const struct mode *mode)
 
 	buf_printf(&b, "perfbox-save 1\nversion\t%s\ncommit\t%s\napplet\t%s\nmode\t%s\n",
 		   PERFBOX_VERSION, PERFBOX_COMMIT, applet->name, mode->option ? mode->option : "");
+	const char *narrowed = mode->narrowed ? mode->narrowed(src_arena()) : NULL;
+
+	if (narrowed)
+		buf_printf(&b, "narrowed\t%s\n", out_escape(src_arena(), narrowed));
 	int err = src_save_record("manifest", buf_text(&b));
 
 	buf_reset(&b);

@@ -108,7 +108,8 @@ static int start(int argc, char **argv)
 	if (argc > 1)
 		return fail(EINVAL, "unexpected word '%s'", argv[1]);
 	if (until) {
-		shared.count = shared.count == 1 ? NA_U64 : shared.count;
+		if (!shared.has_count)
+			shared.count = NA_U64;
 		shared.keep_frames = UNTIL_KEEPS_FRAMES;
 	}
 	return parts_start(&parts, NULL, NULL);
@@ -200,6 +201,21 @@ static const char *add_word(struct arena *a, const char *list, const char *word)
 	return list ? arena_printf(a, "%s, %s", list, word) : word;
 }
 
+/* A replayed run of less than the host says nothing of the rest; NULL: it is of all. */
+static const char *narrowed_run(struct arena *a)
+{
+	struct text manifest, narrowed, applet = { "", 0 };
+
+	if (src_is_live() || src_saved_record("manifest", &manifest) < 0 ||
+	    !scan_find_key(manifest, "narrowed", &narrowed))
+		return NULL;
+	scan_find_key(manifest, "applet", &applet);
+	const char *words = redact_name(a, NAME_CONTAINER, arena_text(a, narrowed));
+
+	return arena_printf(a, "all but what this run was saved with: %.*s %s", (int)applet.len,
+			    applet.data, words);
+}
+
 static bool found_any(const struct part *part)
 {
 	struct finding **list;
@@ -210,7 +226,8 @@ static bool found_any(const struct part *part)
 static void show_areas(struct out *out, const struct host_row *row)
 {
 	struct arena *a = out_arena(out);
-	const char *clean = NULL, *not_seen = NULL;
+	const char *clean = NULL, *not_seen = narrowed_run(a);
+	bool is_narrowed = not_seen;
 
 	for (size_t i = 0; i < parts.count; i++) {
 		const struct part *part = &parts.items[i];
@@ -222,7 +239,7 @@ static void show_areas(struct out *out, const struct host_row *row)
 									    : part->applet->name,
 							 part->refused ? part->refused
 								       : "in part, see stderr"));
-		else if (part->applet->area && !found_any(part))
+		else if (part->applet->area && !found_any(part) && !is_narrowed)
 			clean = add_word(a, clean, part->applet->area);
 		if (part->applet->sees_not)
 			not_seen = add_word(a, not_seen, part->applet->sees_not);
@@ -230,6 +247,8 @@ static void show_areas(struct out *out, const struct host_row *row)
 	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
 		if (!applet_find(areas[i].applet))
 			not_seen = add_word(a, not_seen, areas[i].area);
+	if (is_narrowed)
+		out_mark_incomplete(out);
 	if (clean)
 		out_line(out, "clean", "%s", clean);
 	out_line(out, "load", "packets in %s, accepts %s, switches %s, CPU %s busy",

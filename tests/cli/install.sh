@@ -86,7 +86,7 @@ fi
 
 begin "make install with DESTDIR, uninstall takes away what it brought"
 if command -v make >/dev/null && [ "$PERFBOX" = "$O/perfbox" ]; then
-	run make -s -C "$repo" O="$O" SAN="$SAN" CC="$CC" BPF="${BPF:-1}" install DESTDIR="$work/dest" PREFIX=/opt
+	run make -s -C "$repo" O="$O" SAN="${SAN:-}" CC="${CC:-gcc}" BPF="${BPF:-1}" install DESTDIR="$work/dest" PREFIX=/opt
 	want_status 0
 	want_that "the program" [ -x "$work/dest/opt/bin/perfbox" ]
 	for applet in $(cat "$work/applets"); do
@@ -96,7 +96,7 @@ if command -v make >/dev/null && [ "$PERFBOX" = "$O/perfbox" ]; then
 	done
 	want_that "the same program" cmp "$PERFBOX" "$work/dest/opt/bin/perfbox"
 	: >"$work/dest/opt/bin/other"
-	run make -s -C "$repo" O="$O" SAN="$SAN" CC="$CC" BPF="${BPF:-1}" uninstall DESTDIR="$work/dest" PREFIX=/opt
+	run make -s -C "$repo" O="$O" SAN="${SAN:-}" CC="${CC:-gcc}" BPF="${BPF:-1}" uninstall DESTDIR="$work/dest" PREFIX=/opt
 	want_status 0
 	want_that "only the other is left: $(find "$work/dest" ! -type d)" [ "$(find "$work/dest" ! -type d)" = "$work/dest/opt/bin/other" ]
 else
