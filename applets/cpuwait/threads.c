@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
+#include "common/report/redact.h"
 
 /* Above this many threads the first look reads switch counts only of those most likely to be shown.
  */
@@ -225,7 +226,8 @@ static int add_group(struct threads *now, const char *path)
 {
 	for (size_t i = 0; i < now->group_tid_count; i++)
 		add_tid(now, now->group_tids[i]);
-	return now->group_tid_count ? 0 : fail(ENOENT, "no thread in control group %s", path);
+	return now->group_tid_count ? 0 : fail(ENOENT, "no thread in control group %s",
+						 redact_name(src_arena(), NAME_CGROUP, path));
 }
 
 static void select_by_name(struct threads *now, const struct selection *selection)

@@ -195,16 +195,17 @@ static int run_box(int argc, char **argv)
 	return refuse(NULL);
 }
 
-/* A program started with a standard stream closed must not write into the next file it opens. */
+/*
+ * A program started with a standard stream closed must not write into the next file it opens. What
+ * stands in for standard output can't be written to: that the output is lost must not look like
+ * success.
+ */
 static void keep_standard_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return;
 }
 
 int main(int argc, char **argv)

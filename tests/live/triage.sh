@@ -59,7 +59,7 @@ triage --save "$work/still" 3
 run "$PERFBOX" compare "$work/during" "$work/still"
 want_status 1
 want_match out "still there +cpuwait.throttled  $base_path/hurt|still.*cpuwait.throttled.*$base_path/hurt"
-want_unlike out '^gone'
+want_unlike out "^gone.*$base_path/"
 
 begin "compare: gone, under the same load"
 stop_spin "$hurt_pid"
@@ -92,7 +92,7 @@ if [ -z "$alone" ] || [ "$(awk -v r="$rate" 'BEGIN { print (r > 0.75) }')" = 1 ]
 	skip_test "this host has load of its own: $rate of the switches before"
 else
 	want_match out "untested.*cpuwait.throttled.*$base_path/hurt"
-	want_unlike out '^gone'
+	want_unlike out "^gone.*$base_path/"
 	if grep -q '^still\|^new' "$out"; then
 		want_status 1
 	else
