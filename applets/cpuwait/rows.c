@@ -11,7 +11,7 @@
 #include "common/report/redact.h"
 
 struct thread_row {
-	uint64_t tgid, tid, cpu, priority_nice;
+	uint64_t tgid, tid, cpu;
 	double user_ratio, system_ratio, wait_ratio, throttled_ratio, queue_ratio,
 		throttled_low_ratio, throttled_high_ratio;
 	bool is_estimated;
@@ -348,24 +348,18 @@ void show_threads(struct out *out)
 	}
 }
 
-/* A sum is known only if all its parts are, but one new thread does not hide what the others did.
- */
-static void add_to(double *sum, double part)
-{
-	*sum += part;
-}
-
+/* A sum is known only if all its parts are: NAN and NA_U64 carry on. */
 static void add_thread_row(struct thread_row *sum, const struct thread_row *part)
 {
-	add_to(&sum->user_ratio, part->user_ratio);
-	add_to(&sum->system_ratio, part->system_ratio);
-	add_to(&sum->wait_ratio, part->wait_ratio);
-	add_to(&sum->throttled_ratio, part->throttled_ratio);
-	add_to(&sum->queue_ratio, part->queue_ratio);
-	add_to(&sum->throttled_low_ratio, part->throttled_low_ratio);
-	add_to(&sum->throttled_high_ratio, part->throttled_high_ratio);
-	add_to(&sum->voluntary_per_second, part->voluntary_per_second);
-	add_to(&sum->involuntary_per_second, part->involuntary_per_second);
+	sum->user_ratio += part->user_ratio;
+	sum->system_ratio += part->system_ratio;
+	sum->wait_ratio += part->wait_ratio;
+	sum->throttled_ratio += part->throttled_ratio;
+	sum->queue_ratio += part->queue_ratio;
+	sum->throttled_low_ratio += part->throttled_low_ratio;
+	sum->throttled_high_ratio += part->throttled_high_ratio;
+	sum->voluntary_per_second += part->voluntary_per_second;
+	sum->involuntary_per_second += part->involuntary_per_second;
 	sum->wait_ns = sum_u64(sum->wait_ns, part->wait_ns);
 	sum->run_ns = sum_u64(sum->run_ns, part->run_ns);
 	sum->is_estimated |= part->is_estimated;
