@@ -1,0 +1,84 @@
+/*
+ * Sockets as the kernel dumps them: inet_diag and unix_diag (net/ipv4/inet_diag.c,
+ * include/uapi/linux/inet_diag.h, sock_diag(7)). Of the network namespace the program is in.
+ */
+#ifndef KERNEL_SOCKDIAG_H
+#define KERNEL_SOCKDIAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/mem.h"
+#include "common/base/na.h"
+#include "common/base/text.h"
+
+/* Kernel's numbers, include/net/tcp_states.h. NEW_SYN_RECV is dumped as SYN_RECV. */
+enum sock_state {
+	SOCK_ESTABLISHED = 1, SOCK_SYN_SENT, SOCK_SYN_RECV, SOCK_FIN_WAIT1, SOCK_FIN_WAIT2,
+	SOCK_TIME_WAIT, SOCK_CLOSE, SOCK_CLOSE_WAIT, SOCK_LAST_ACK, SOCK_LISTEN, SOCK_CLOSING,
+	SOCK_NEW_SYN_RECV, SOCK_BOUND_INACTIVE, SOCK_STATES
+};
+#define SOCK_BIT(state) (1u << (state))
+const char *sock_state_name(enum sock_state s);        /* "ESTAB" "TIME-WAIT" as ss has it */
+
+struct sock_end {
+	uint8_t address[16];           /* network order; IPv4 in the first four, the rest 0 */
+	uint16_t port;                 /* host order */
+};
+
+struct sock {
+	uint8_t family;                /* AF_INET, AF_INET6 */
+	uint8_t protocol;              /* IPPROTO_TCP, _UDP; MPTCP: IPPROTO_MPTCP & 0xff with is_mptcp */
+	bool is_mptcp;
+	uint8_t state;                 /* enum sock_state */
+	uint8_t timer, retransmits;
+	uint64_t expires_ns;           /* of the timer; a TIME_WAIT's rest */
+	struct sock_end local, remote;
+	uint32_t interface;            /* bound to; 0 none */
+	uint64_t cookie;
+	uint64_t inode;                /* 0: nobody's (request, TIME_WAIT, not accepted) */
+	uint32_t uid;
+	uint64_t receive_queue, send_queue;    /* LISTEN: accept queue now, and its limit */
+	uint64_t drops;                /* INET_DIAG_SKMEMINFO; NA_U64 unless asked and told */
+	uint64_t rmem_bytes, rcvbuf_bytes, wmem_bytes, sndbuf_bytes;   /* the same */
+	uint64_t cgroup_id, mark;      /* NA_U64 unless told */
+	int v6only;                    /* 1, 0; -1 unknown or IPv4 */
+	struct text info;              /* struct tcp_info bytes, as many as came; empty unless asked */
+};
+
+struct sockdiag_query {
+	uint8_t protocol;              /* IPPROTO_TCP (MPTCP too if is_mptcp), IPPROTO_UDP */
+	bool is_mptcp;
+	bool ipv4, ipv6;
+	unsigned states;               /* SOCK_BIT()s */
+	bool memory, info;             /* ask for INET_DIAG_SKMEMINFO, INET_DIAG_INFO */
+	uint16_t local_port;           /* kernel filter; 0: any */
+};
+
+struct sockdiag_result {
+	uint64_t seen;
+	bool is_partial;               /* interrupted or truncated even after retries */
+};
+
+/*
+ * Calls each for every socket that matches; what s points to lives until it returns. 0 or -errno
+ * with fail text. A socket handed out before a retry is not handed out again (by cookie).
+ */
+int sockdiag_each(const struct sockdiag_query *q, void (*each)(const struct sock *s, void *arg),
+		  void *arg, struct sockdiag_result *result);
+
+/* "10.0.0.1:80" "[::1]:80" "*:80" for ::, "0.0.0.0:80"; a v4-mapped address as [::ffff:1.2.3.4]:80 */
+const char *sock_end_text(struct arena *a, uint8_t family, const struct sock_end *end);
+
+/* UNIX stream and seqpacket listeners (unix_diag): the same meaning of the queues. */
+struct unix_sock {
+	const char *name;              /* path, or "@abstract" (other bytes kept); NULL: unnamed */
+	uint64_t inode, cookie;
+	uint8_t type, state;
+	uint64_t receive_queue, send_queue;
+	uint32_t uid;
+};
+int sockdiag_each_unix(unsigned states, void (*each)(const struct unix_sock *s, void *arg),
+		       void *arg, struct sockdiag_result *result);
+
+#endif
