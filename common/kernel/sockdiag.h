@@ -49,10 +49,10 @@ struct sock {
 	uint64_t cgroup_id, mark;      /* NA_U64 unless told */
 	int v6only;                    /* 1, 0; -1 unknown or IPv4 */
 	int shutdown;                  /* 1 receiving, 2 sending, 3 both ended; -1 unknown */
-	bool is_subflow;               /* TCP under an MPTCP socket, which comes with is_mptcp, of the
-	                                  same inode and local end; of the two this one has the drops
-	                                  of a listener */
-	struct text info;              /* struct tcp_info bytes, as many as came; empty unless asked */
+	/* TCP under an MPTCP socket, which comes with is_mptcp and has the same inode and local
+	 * end; of two that listen this one has the drops */
+	bool is_subflow;
+	struct text info;              /* struct tcp_info, as much as came; empty unless asked */
 };
 
 struct sockdiag_query {
@@ -67,9 +67,9 @@ struct sockdiag_query {
 struct sockdiag_result {
 	uint64_t seen;
 	bool is_partial;               /* messages lost or cut: some sockets may be missing */
-	const char *lacks;             /* NULL, or what the answer lacks and why, for a person: "no
-	                                  queue limits, drops per socket: tcp_diag is not loaded ..."
-	                                  Lives until the frame's end */
+	/* NULL, or what the answer lacks and why, for a person: "no queue limits, drops per socket:
+	 * tcp_diag is not loaded ..." Lives until the frame's end. */
+	const char *lacks;
 };
 
 /*

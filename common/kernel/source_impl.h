@@ -142,7 +142,7 @@ int src_replay_value(const char *name, const char **text);
 /* ---- source.c ---- */
 
 bool src_is_open(void);
-const char *src_call_place(const char *key);    /* with its namespace; lives until the frame's end */
+const char *src_call_place(const char *key);    /* with its namespace; lives as long as the frame */
 /* With fail text: why, or what err means. */
 int src_call_failed(const char *key, int err, const char *why);
 struct arena *src_run_arena(void);     /* lives until src_close */
