@@ -74,8 +74,8 @@
 	"01010a0096220d00c28a0500000000000900000000616200630000000c000400000000000400000005000600" \
 	"000000000800070000000000"
 
-#define TCP_HEADER "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   " \
-	"uid  timeout inode\n"
+#define TCP_HEADER "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when " \
+	"retrnsmt   uid  timeout inode\n"
 #define RECORDED_TCP TCP_HEADER \
 	"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000002 00:00000000 00000000     0   " \
 	"     0 860791 3 0000000013573272 100 0 0 10 0                    \n" \
