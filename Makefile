@@ -236,7 +236,7 @@ RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(
 
 check: all unit replay
 	@$(RUN) tests/run check
-live: all helpers
+live: all helpers $(O)/tests/unit/netns $(O)/tests/unit/accepting
 	@$(RUN) tests/run live
 update: all
 	@$(RUN) tests/run update

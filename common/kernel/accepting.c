@@ -131,7 +131,7 @@ static struct look now, before;
 
 static void begin_frame(void)
 {
-	const uint64_t generation = src_generation() + 1;
+	const uint64_t generation = src_generation();
 	const struct look oldest = before;
 
 	if (now.generation == generation)

@@ -42,7 +42,7 @@ static uint64_t scanned_ns;
 
 /* The frame's; kept from one to the next for its memory. */
 static struct map {
-	uint64_t generation;           /* of the source it was made from, plus 1; 0: none yet */
+	uint64_t generation;           /* of the source it was made from; 0: none yet */
 	int err;                       /* it could not be made; why: the frame's */
 	const char *why;
 	bool is_complete, is_iterated;
@@ -330,7 +330,7 @@ static int make_map(void)
 
 int sockowner_load(void)
 {
-	const uint64_t now = src_generation() + 1;
+	const uint64_t now = src_generation();
 
 	if (map.generation != now) {
 		const uint64_t inside = src_netns(0);
@@ -347,7 +347,7 @@ int sockowner_load(void)
 
 bool sockowner_is_loaded(void)
 {
-	return map.generation == src_generation() + 1 && !map.err;
+	return map.generation == src_generation() && !map.err;
 }
 
 bool sockowner_is_complete(void)
