@@ -385,7 +385,9 @@ static struct netns make(const struct found *f, const struct host *h)
 		.name = name_of(f, h),
 		.is_own = f->inode == h->own,
 		.pid = f->pid,
-		.path = f->inode == h->own ? OWN_PATH : f->bound ? f->bound : f->docker ? f->docker :
+		.path = f->inode == h->own ? OWN_PATH :
+			f->bound ? f->bound :
+			f->docker ? f->docker :
 			f->process ? f->process : f->descriptor,
 	};
 }

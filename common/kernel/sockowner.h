@@ -52,8 +52,8 @@ extern enum sockowner_way { SOCKOWNER_CHEAPEST, SOCKOWNER_SCAN, SOCKOWNER_ITERAT
  * if it is not there or unlimited. */
 uint64_t sockowner_parse_limit(struct text limits);
 
-/* The iterator's reply, the call "bpf sockowner": rows as they are in memory. -EINVAL with fail text
- * if one is cut or of no known kind; those before it were called with. */
+/* The iterator's reply, the call "bpf sockowner": rows as they are in memory. -EINVAL with fail
+ * text if one is cut or of no known kind; each was called for those before it. */
 typedef void (*sockowner_each)(const struct sockowner_row *row, void *arg);
 int sockowner_parse_rows(struct text reply, sockowner_each each, void *arg);
 

@@ -193,7 +193,8 @@ static void check_entering(void)
 	CHECK(!netns_enter(&l.items[3]) && src_read("proc/net/dev", &t) == -ENOENT);
 	CHECK(!netns_enter(&l.items[0]) && reads("proc/net/dev", "host's\n"));
 	CHECK(!netns_enter(&l.items[1]) && !netns_leave() && reads("proc/net/dev", "host's\n"));
-	CHECK(!netns_enter(&l.items[1]) && selects("blue", 200) && reads("proc/net/dev", "host's\n"));
+	CHECK(!netns_enter(&l.items[1]) && selects("blue", 200));
+	CHECK(reads("proc/net/dev", "host's\n"));
 	/* one that was gone when it was to be entered */
 	CHECK(!netns_enter(&l.items[1]) && netns_enter(&l.items[8]) == -ESRCH);
 	CHECK(reads("proc/net/dev", "host's\n"));
@@ -299,7 +300,9 @@ static const struct netns *find(const struct netns_list *l, uint64_t inode)
 /* 7 is there from the start, 8 comes, goes, and its number comes again. */
 static void check_new(void)
 {
-	static const char *const pids[] = { "\t1\t7", "\t1\t7\t8", "\t1\t7\t8", "\t1\t7", "\t1\t8" };
+	static const char *const pids[] = {
+		"\t1\t7", "\t1\t7\t8", "\t1\t7\t8", "\t1\t7", "\t1\t8"
+	};
 	static const unsigned first[] = { 0, 1, 1, 0, 4 };
 	struct netns_list l;
 
