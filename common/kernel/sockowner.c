@@ -214,6 +214,8 @@ static int load_program(void)
 			bpf_fail(errno, "opening the task_file iterator");
 	int err = -sockowner_bpf__load(program);
 
+	if (err == EPERM)
+		return bpf_fail_refused(err);
 	if (err)
 		return bpf_fail(err, "loading the task_file iterator");
 	err = -sockowner_bpf__attach(program);
