@@ -99,6 +99,31 @@ run "$look" list all
 rm -f "/run/netns/pbt-$$-stale"
 want_unlike out "stale"
 
+begin "saved and replayed it is the same, without going anywhere"
+run "$look" list all "$work/saved"
+cp "$out" "$work/live"
+run "$look" replay all "$work/saved"
+want_that "same lines" cmp "$out" "$work/live"
+run "$look" replay "pbt-$$-a" "$work/saved"
+want_lines out 1
+
+begin "gone between being found and being entered: ESRCH, and still in the own one"
+ip netns add "pbt-$$-c"
+at_exit "ip netns del pbt-$$-c 2>/dev/null"
+mkfifo "$work/go"
+"$look" late "pbt-$$-c" <"$work/go" >"$out" &
+late=$!
+exec 8>"$work/go"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	[ -s "$out" ] && break
+	sleep 0.1
+done
+ip netns del "pbt-$$-c"
+echo >&8
+exec 8>&-
+wait $late
+want_match out "	pbt-$$-c	run/netns/pbt-$$-c	other	0	-3	/run/netns/pbt-$$-c: No such process"
+
 begin "gone: no longer listed"
 kill $sleeper
 wait $sleeper 2>/dev/null
