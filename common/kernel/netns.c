@@ -20,7 +20,7 @@
 #define INITIAL_INODE 0xeffffff9u
 
 /* Open files of the host up to which all descriptors are looked through: 4 us each. */
-#define FEW_FILES 2000
+#define FEW_FILES 1000
 
 /* One that was found, and by what. */
 struct found {
