@@ -25,6 +25,7 @@ struct memgroup {
 		headroom_high_bytes;           /* ... and if all reclaimable memory can be freed */
 	bool is_listed;                        /* has a limit or OOM history */
 	bool is_full; /* all of memory was read; else only what it takes to see it is far from full */
+	bool has_unknown_limit; /* its own or an ancestor's can't be read: nor is the effective one known */
 	bool is_limited_above;                 /* ... by a group that can't be seen from here (v1) */
 	uint64_t unreclaimable_bytes;          /* NA_U64 unless is_full */
 	uint64_t swap_left_bytes;              /* what it can still swap out; NA_U64 unknown */

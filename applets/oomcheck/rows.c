@@ -138,6 +138,13 @@ static const char *limited_by(const struct memgroup *g)
 	return g->limited_by ? g->limited_by->path : "host";
 }
 
+/* Of nothing, nothing is left. */
+static double left_ratio(const struct memgroup *g)
+{
+	return g->effective_limit_bytes ? ratio_of(g->headroom_high_bytes, g->effective_limit_bytes) :
+					  0;
+}
+
 static void fill_sizes(struct group_row *row, const struct memgroup *g)
 {
 	const struct memcg *m = &g->memory;
@@ -151,7 +158,7 @@ static void fill_sizes(struct group_row *row, const struct memgroup *g)
 	row->limited_by = limited_by(g);
 	row->headroom_low_bytes = g->headroom_low_bytes;
 	row->headroom_high_bytes = g->headroom_high_bytes;
-	row->left_ratio = ratio_of(g->headroom_high_bytes, g->effective_limit_bytes);
+	row->left_ratio = left_ratio(g);
 	row->swap_left_bytes = g->swap_left_bytes;
 	row->usage_bytes = m->usage_bytes;
 	row->working_set_bytes = memcg_working_set(m);
@@ -228,7 +235,7 @@ void memgroups_show(struct out *out)
 		struct memgroup *g = list[i];
 		const struct group_row row = {
 			.cgroup = g->path,
-			.left_ratio = ratio_of(g->headroom_high_bytes, g->effective_limit_bytes),
+			.left_ratio = left_ratio(g),
 			.group = g,
 		};
 
