@@ -1,7 +1,5 @@
 #include "common/kernel/logline.h"
 
-#include <time.h>
-
 #include "common/base/scan.h"
 #include "common/kernel/kmsg.h"
 
@@ -345,18 +343,29 @@ static bool is_leap(unsigned year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
+/* Days since 1970-01-01, Gregorian. No timegm: it reads the host's time zone file, and every read
+ * goes through the source. */
+static uint64_t days_before(unsigned year)
+{
+	const unsigned y = year - 1;
+
+	return y * 365ull + y / 4 - y / 100 + y / 400 - 719162;
+}
+
 /* NA_U64 for a date that is none. */
 static uint64_t date_ns(unsigned year, unsigned month, unsigned day, const unsigned clock[3])
 {
 	static const unsigned char days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	struct tm t = { .tm_year = (int)year - 1900, .tm_mon = (int)month - 1, .tm_mday = (int)day,
-			.tm_hour = (int)clock[0], .tm_min = (int)clock[1], .tm_sec = (int)clock[2] };
+	uint64_t since;
 
 	if (year < YEAR_MIN || year > YEAR_MAX || month < 1 || month > 12 || day < 1 ||
 	    day > days[month - 1] + (month == 2 && is_leap(year) ? 1u : 0u) || clock[0] > 23 ||
 	    clock[1] > 59 || clock[2] > 60)
 		return NA_U64;
-	return (uint64_t)timegm(&t) * NS_PER_SEC;
+	since = days_before(year) + day - 1 + (month > 2 && is_leap(year));
+	for (unsigned i = 0; i + 1 < month; i++)
+		since += days[i];
+	return (since * 86400 + clock[0] * 3600 + clock[1] * 60 + clock[2]) * NS_PER_SEC;
 }
 
 static bool take_number(struct scan *s, unsigned max, unsigned *n)
@@ -410,10 +419,12 @@ static uint64_t shifted(uint64_t ns, int64_t by_s)
 
 static unsigned year_of(uint64_t ns)
 {
-	const time_t seconds = (time_t)(ns / NS_PER_SEC);
-	struct tm t;
+	const uint64_t day = ns / DAY_NS;
+	unsigned year = YEAR_MIN + (unsigned)(day / 366);
 
-	return gmtime_r(&seconds, &t) ? (unsigned)(t.tm_year + 1900) : 0;
+	while (days_before(year + 1) <= day)
+		year++;
+	return year;
 }
 
 /* "Nov 30 12:00:00.5", or with the year behind it */

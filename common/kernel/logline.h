@@ -25,7 +25,7 @@ enum logline_stamp {
 	STAMP_NONE,                    /* or only a time since boot */
 	STAMP_SYSLOG,                  /* "Nov 30 12:00:00.123456": neither year nor zone */
 	STAMP_DATE,                    /* "Mon Nov 30 12:00:00 2026": no zone */
-	STAMP_ISO,                     /* "2026-11-30T12:00:00.123456+01:00": the zone may be missing */
+	STAMP_ISO,                     /* "2026-11-30T12:00:00.123456+01:00"; a zone or none */
 };
 
 #define LOGLINE_PRIORITY_UNKNOWN UINT32_MAX
@@ -33,14 +33,14 @@ enum logline_stamp {
 /* All texts lie in the line. */
 struct logline {
 	struct text text;              /* the words */
-	struct text program;           /* "kernel", "systemd-oomd[612]"; empty: the line names none */
-	struct text caller;            /* "T9", "C1": the thread or CPU that said it; empty: unknown */
+	struct text program;           /* "kernel", "systemd-oomd[612]"; empty: it names none */
+	struct text caller;            /* "T9", "C1": the thread or CPU; empty: unknown */
 	struct text stamp_text;
 	enum logline_stamp stamp;
 	uint64_t boot_ns;              /* since boot, the kernel's log clock; NA_U64 unknown */
 	uint64_t sequence;             /* NA_U64 where the format has none */
 	uint32_t priority;             /* level and facility << 3 */
-	bool is_kernel;                /* false: facility or program say that somebody else wrote it */
+	bool is_kernel;                /* false: facility or program say it was somebody else */
 	bool is_escaped;               /* \xNN stands for what is not printable */
 	bool has_prefix;               /* it is more than words */
 };

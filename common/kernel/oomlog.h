@@ -87,7 +87,7 @@ struct oomlog {
 	uint64_t now_ns;               /* for dates without a year */
 	int64_t utc_offset_s;          /* for dates without a zone */
 
-	struct oom_kill *kills;        /* in the order of the log; those is_void to be passed over */
+	struct oom_kill *kills;        /* in the order of the log; pass over is_void */
 	size_t count, cap;
 	uint64_t lines;                /* fed so far */
 	uint64_t stamped;              /* of them, had more than words: time, priority, host ... */

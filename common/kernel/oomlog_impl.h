@@ -1,4 +1,4 @@
-/* Inside oomlog: what single lines say. All texts lie in the line. */
+/* Inside oomlog: what single lines say, and which of them belong together. */
 #ifndef KERNEL_OOMLOG_IMPL_H
 #define KERNEL_OOMLOG_IMPL_H
 
@@ -6,6 +6,8 @@
 
 #define OOM_NAME_MAX 64                /* a comm of 15 bytes, each as \xNN */
 #define OOM_COLUMNS_MAX 16
+
+/* ---- oomlog_line.c: single lines; all texts lie in the line ---- */
 
 /* "Out of memory: ", "Memory cgroup out of memory: ": taken off; OOM_UNKNOWN if none is there. */
 enum oom_constraint oomline_message(struct text *text);
@@ -75,5 +77,70 @@ struct oom_user_kill {
 	struct text cgroup, reason;
 };
 bool oomline_user(struct text program, struct text text, struct oom_user_kill *k);
+
+/* ---- oomlog_report.c: reports under way, and what their lines add ---- */
+
+#define OOM_REPORTS_MAX 8                  /* under way at once: callers */
+#define OOM_CALLER_MAX 16
+#define OOM_ROWS_MAX (OOM_TASKS_MAX + 1)       /* the victim is one of them */
+#define OOM_NEAR_NS 10000000000u       /* a report may take that long on a serial console */
+
+struct oom_table_row {
+	uint64_t pid, uid, pages;
+	int64_t adj;
+	char comm[OOM_NAME_MAX];
+	uint8_t comm_len;
+};
+
+/* What is known of a report so far. Zeroed is one that has not begun. */
+struct oom_report {
+	char caller[OOM_CALLER_MAX];
+	size_t caller_len;
+	uint64_t used;                 /* when, for finding the oldest */
+	bool is_open;                  /* nobody was killed yet */
+	bool is_mixed;                 /* lines of two reports: which is whose can't be told */
+	bool may_be_child;             /* "or sacrifice child": the one killed may be another */
+	bool is_in_stats;
+	uint64_t boot_ns;              /* of its first line */
+	const char *invoker;
+	uint64_t invoker_pid;          /* 0 unknown */
+	const char *cgroup, *limited_by, *stat_path;
+	bool has_memory;
+	struct oom_usage memory, memsw, swap, kmem;
+	struct oom_stat stat;
+	struct oom_columns columns;
+	struct oom_table_row rows[OOM_ROWS_MAX];     /* most memory first */
+	unsigned row_count;
+	size_t kill;                   /* index + 1 of its latest; 0 none */
+	const char *group;             /* all of it are being killed */
+	size_t group_first;            /* index of the first of them */
+	uint64_t group_ns;
+};
+
+void oomreport_init(struct oomlog *log);
+/* Records are missing: whatever follows may be of another report. */
+void oomreport_forget(struct oomlog *log);
+/* The report this line is of; begun if there is none. */
+struct oom_report *oomreport_of(struct oomlog *log, const struct logline *l);
+void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text comm);
+void oomreport_cpu(struct oomlog *log, const struct logline *l);
+void oomreport_task_in(struct oomlog *log, const struct logline *l);
+bool oomreport_usage(struct oomlog *log, const struct logline *l);
+bool oomreport_stat_path(struct oomlog *log, const struct logline *l);
+void oomreport_stats(struct oomlog *log, const struct logline *l);
+void oomreport_table(struct oomlog *log, const struct logline *l);
+
+/* ---- oomlog_kill.c: lines that name a victim ---- */
+
+void oomkill_facts(struct oomlog *log, const struct logline *l, struct text text);
+void oomkill_victim(struct oomlog *log, const struct logline *l, struct text text);
+void oomkill_group(struct oomlog *log, const struct logline *l, struct text group);
+void oomkill_nobody(struct oomlog *log, const struct logline *l, bool is_deadlock);
+void oomkill_user(struct oomlog *log, const struct logline *l);
+
+/* A copy that lives as long as the log's arena, unescaped. */
+char *oomlog_copy(struct oomlog *log, const struct logline *l, struct text t);
+/* Whether two times, if known, are no further apart than this. */
+bool oomlog_is_near(uint64_t a_ns, uint64_t b_ns, uint64_t within_ns);
 
 #endif
