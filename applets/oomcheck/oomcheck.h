@@ -143,6 +143,10 @@ void stuck_look(struct memgroup *g);
 extern const struct table kills_table, victims_table;
 int kills_look(struct out *out);
 void kills_stop(void);
+/* Whether the log has a kill by the kernel of this process (0: any) in this group or below (NULL:
+ * any). KILLS_NO only of a log that is whole: from its first record on, and none missing. */
+enum kills_answer { KILLS_NO, KILLS_YES, KILLS_UNKNOWN };
+enum kills_answer kills_ask(uint64_t pid, const char *cgroup);
 /* Kills that this look's part of the log has, of victims in the group with this path. */
 uint64_t kills_logged(const char *path);
 
