@@ -196,6 +196,7 @@ static void make_default_heap(struct arena *a, const struct belief_options *o, s
 		most = COMPRESSED_HEAP_MAX;
 		b->heap_source = arena_printf(a, "%s, below 32G", b->heap_source);
 	}
+	b->is_heap_asked = !is_capped && !b->sees_host;
 	if (f->initial_heap_bytes != NA_U64 && f->initial_heap_bytes > most) {
 		most = f->initial_heap_bytes;
 		b->heap_source = "its initial size";
@@ -234,6 +235,23 @@ static void make_jvm_heap(struct arena *a, const struct belief_options *o,
 		b->initial_heap_bytes = LEAST_INITIAL_BYTES;
 	if (b->initial_heap_bytes > b->heap_bytes)
 		b->initial_heap_bytes = b->heap_bytes;
+}
+
+static const char *why_jvm_sees_host(struct arena *a, const struct belief_options *o,
+				     const struct belief_view *v)
+{
+	const char *name = belief_version_text(a, BELIEF_JVM, o->version);
+
+	if (!v->cgroup_version)
+		return NULL;
+	if (o->jvm.uses_container == 0)
+		return "-XX:-UseContainerSupport";
+	if (!is_container_aware(o))
+		return arena_printf(a, "%s does not read control groups, 8u191 and 10 do", name);
+	if (!reads_cgroup(o, v))
+		return arena_printf(a, "%s does not read cgroup v2, 8u372, 11.0.16 and 15 do", name);
+	return arena_printf(a, "%s reads its own group's limit, 21.0.9 and 24 also its ancestors'",
+			    name);
 }
 
 /* What the JVM itself says its heap may become; the options explain it if they come to the same. */
@@ -414,6 +432,8 @@ void belief_make(struct arena *arena, const struct belief_options *o, const stru
 	case BELIEF_JVM:
 		make_jvm_heap(arena, o, v, &b);
 		correct_heap(m->perfdata, &b);
+		if (b.sees_host)
+			b.why_host = why_jvm_sees_host(arena, o, v);
 		state_jvm_parts(o, v, m->perfdata, &b);
 		add_nonheap(m, &b);
 		b.cpus = jvm_cpus(o, v);

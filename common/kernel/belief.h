@@ -91,12 +91,11 @@ struct belief_texts {
 	struct text cmdline;           /* words, each ended by NUL */
 	struct text environ;           /* the same; data NULL: not read */
 	struct text exe;               /* where the program stands; empty: unknown */
-	struct text comm;
 	struct belief_version version; /* of its runtime, where a file beside it says */
 	bool is_other_jvm;
 	bool has_libjvm;               /* a JVM though it is not called java */
-	struct text jvm_arguments;     /* from its hsperfdata; data NULL: unknown. They count instead
-	                                  of words and variables */
+	struct text jvm_arguments;     /* from its hsperfdata, data NULL: unknown; they count
+	                                  instead of words and variables */
 };
 /* files.read may be NULL: none can be read. arena: for as long as the call lasts. */
 void belief_parse_options(struct arena *arena, const struct belief_texts *texts,
@@ -165,9 +164,10 @@ struct belief {
 	uint64_t sees_bytes;           /* the memory its default heap is a share of */
 	uint64_t heap_bytes, initial_heap_bytes;
 	const char *heap_source;       /* "-Xmx512m", "a quarter of the host's 8.0G"; NULL */
-	bool is_heap_asked;            /* a size was given, not a share of what it sees */
+	bool is_heap_asked;            /* by an option, unless it is a share of the host's memory */
 	bool is_heap_sure;             /* nothing unread could have changed it */
-	bool sees_host;                /* the heap is a share of the host's memory */
+	bool sees_host;                /* the heap is a share of the host's memory ... */
+	const char *why_host;          /* ... as "8u181 does not read control groups, 8u191 does" */
 	/* What it may take besides: stated where not measured. */
 	uint64_t direct_bytes, metaspace_bytes, code_bytes, stacks_bytes, other_bytes;
 	uint64_t nonheap_bytes;        /* measured, else the sum of these */
@@ -176,8 +176,8 @@ struct belief {
 	uint64_t certain_bytes;        /* the same, counting only what is certain: the heap once it
 	                                  is full, and non-heap as far as it is measured */
 	double cpus;
-	uint64_t arena_space_bytes;    /* address space of malloc's arenas at most, if it is glibc's:
-	                                  malloc/arena.c, 64M each, 8 per CPU */
+	uint64_t arena_space_bytes;    /* address space of malloc's arenas at most, if it is
+	                                  glibc's: malloc/arena.c, 64M each, 8 per CPU */
 	const char *sum;               /* "heap 512M (-Xmx512m) + metaspace 64M ... = 701M" */
 };
 void belief_make(struct arena *arena, const struct belief_options *options,
@@ -196,10 +196,10 @@ struct belief_process {
 };
 /*
  * Reads /proc/PID/cmdline, exe, with_environment environ, and what those point at inside the
- * process's root. What can't be read stays unknown. stat's comm, status's uid and innermost pid.
+ * process's root. What can't be read stays unknown. uid and nspid as in its status.
  */
-void belief_read_process(uint32_t pid, struct text comm, uint64_t uid, struct text nspid,
-			 bool with_environment, struct belief_process *process);
+void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool with_environment,
+			 struct belief_process *process);
 /* Its hsperfdata now; false: none. What perfdata points to lives until the frame's end. */
 bool belief_read_perfdata(uint32_t pid, const struct belief_process *process,
 			  struct belief_perfdata *perfdata);

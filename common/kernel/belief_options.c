@@ -144,7 +144,7 @@ static void take_launcher_word(struct walk *w, struct text word)
 		belief_jvm_flag(word, &w->options->jvm);
 }
 
-/* A word of the command line or of JDK_JAVA_OPTIONS; a file in a file is not read (libjli/args.c). */
+/* A word of the command line or of JDK_JAVA_OPTIONS; a file in a file is not read. */
 static void take_word(struct walk *w, struct text word)
 {
 	struct belief_argfile file;

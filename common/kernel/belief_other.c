@@ -87,6 +87,20 @@ static void make_percentage(struct arena *a, const struct belief_options *o,
 	b->heap_bytes = old + young_bytes(old, o->node.semi_bytes);
 }
 
+static const char *why_node_sees_host(struct arena *a, struct belief_version n,
+				      const struct belief_view *v)
+{
+	if (!v->cgroup_version)
+		return NULL;
+	if (v->cgroup_version == 2 && !belief_is_at_least(n, 20, 3))
+		return arena_printf(a, "%u.%u does not read cgroup v2, 20.3 does", n.feature,
+				    n.update);
+	if (v->cgroup_version == 1 && !belief_is_at_least(n, 12, 7))
+		return arena_printf(a, "%u.%u does not read control groups, 12.7 does", n.feature,
+				    n.update);
+	return "it reads its own group's limit, not its ancestors'";
+}
+
 void belief_make_node(struct arena *a, const struct belief_options *o, const struct belief_view *v,
 		      struct belief *b)
 {
@@ -107,6 +121,8 @@ void belief_make_node(struct arena *a, const struct belief_options *o, const str
 	} else {
 		make_default(a, o, v, b);
 	}
+	if (b->sees_host)
+		b->why_host = why_node_sees_host(a, o->version, v);
 }
 
 void belief_make_go(struct arena *a, const struct belief_options *o, struct belief *b)

@@ -221,11 +221,11 @@ static void read_jvm(uint32_t pid, const char *exe, const char *libjvm, uint64_t
 		texts->version = perfdata.version;
 }
 
-void belief_read_process(uint32_t pid, struct text comm, uint64_t uid, struct text nspid,
-			 bool with_environment, struct belief_process *process)
+void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool with_environment,
+			 struct belief_process *process)
 {
 	struct belief_process p = { .perfdata = "" };
-	struct belief_texts texts = { .cmdline = { "", 0 }, .exe = { "", 0 }, .comm = comm };
+	struct belief_texts texts = { .cmdline = { "", 0 }, .exe = { "", 0 } };
 	struct file_reader reader = { pid };
 	const struct belief_files files = { read_option_file, &reader };
 	const char *exe = NULL, *libjvm = NULL;
