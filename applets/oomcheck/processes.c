@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/mem.h"
@@ -16,34 +17,12 @@
 #include "common/report/redact.h"
 
 #define FILE_NAME_MAX 48
-/* A heap is measured page by page: not oftener than this, and only where it matters. */
-#define MEASURE_AGAIN_NS (30 * 1000000000ull)
-#define HEAP_ALIGNMENT (2ull << 20)
 #define ADJ_NEVER (-1000)              /* OOM_SCORE_ADJ_MIN, include/uapi/linux/oom.h */
 
-/* What was learnt of a process, once; from look to look. */
-struct known {
-	uint32_t pid;
-	uint64_t start_ticks;
-	unsigned look;                         /* last seen at */
-	struct belief_process process;
-	uint64_t measured_ns;                  /* when; 0 never */
-	uint64_t heap_resident_bytes;
-};
-
-/* Quotas of the groups on the way up, once per look. */
-struct quota {
-	double own, least;
-};
-
 static struct {
-	struct hash known;                     /* pid -> struct known */
-	struct known **list;
-	size_t count, cap;
 	struct process *items;                 /* of this look */
-	size_t item_count, item_cap;
-	struct hash quotas;                    /* path -> struct quota */
-	struct src_dir proc;
+	size_t count, cap;
+	struct src_dir proc;                   /* open from look to look */
 	bool has_proc;
 	unsigned looks;
 } seen;
@@ -72,11 +51,6 @@ const char *process_limit_text(struct arena *a, const struct process *p)
 	return g->is_limited_above ?
 		arena_printf(a, "the %s limit of a group above the namespace", size) :
 		arena_printf(a, "the host's %s", size);
-}
-
-enum belief_kind process_kind(const struct process *p)
-{
-	return p->known ? p->known->process.options.kind : BELIEF_OTHER;
 }
 
 /* ---- reading ---- */
@@ -109,7 +83,7 @@ static const struct memgroup *read_group(uint32_t pid)
 	if (!oomcheck.layout.memory.version || read_file(pid, "cgroup", &t) < 0 ||
 	    !task_parse_cgroup(t, controller, &path))
 		return NULL;
-	return groups_find(arena_text(src_arena(), path));
+	return memgroup_find(arena_text(src_arena(), path));
 }
 
 /* Name and start; false: it is gone, or a kernel thread. */
@@ -169,7 +143,7 @@ static bool is_asked(uint32_t pid)
 static bool has_limits(void)
 {
 	struct memgroup *const *list;
-	size_t count = groups_all(&list);
+	size_t count = memgroups_all(&list);
 
 	for (size_t i = 0; i < count; i++)
 		if (memcg_is_limit(list[i]->memory.limit_bytes) || list[i]->is_limited_above)
@@ -181,9 +155,9 @@ static void add_process(struct process p)
 {
 	if (!read_stat(&p) || !read_status(&p))
 		return;
-	seen.items = mem_grow(seen.items, &seen.item_cap, seen.item_count + 1,
+	seen.items = mem_grow(seen.items, &seen.cap, seen.count + 1,
 			      sizeof(*seen.items));
-	seen.items[seen.item_count++] = p;
+	seen.items[seen.count++] = p;
 }
 
 /*
@@ -209,15 +183,16 @@ static int collect(void)
 		bool is_here = is_asked(p.pid);
 
 		p.group = reads_groups ? read_group(p.pid) : NULL;
+		p.is_asked = is_here;
 		p.is_shown = s->pids.count ? is_here :
-			s->cgroup ? p.group && group_is_selected(p.group) : true;
+			s->cgroup ? p.group && memgroup_is_selected(p.group) : true;
 		is_here |= process_is_limited(&p) || (s->cgroup && p.is_shown);
 		if (!is_here && p.oom_score != NA_U64 && p.oom_score > top.oom_score)
 			top = p;
 		if (is_here)
 			add_process(p);
 	}
-	for (size_t i = 0; i < seen.item_count; i++)
+	for (size_t i = 0; i < seen.count; i++)
 		if (seen.items[i].oom_score != NA_U64 && seen.items[i].oom_score >= top.oom_score)
 			top.oom_score = 0;
 	if (top.oom_score) {
@@ -251,7 +226,7 @@ static void mark_next(void)
 	struct hash worst = { 0 };             /* path of the group that limits -> struct process */
 	struct process *top = NULL;
 
-	for (size_t i = 0; i < seen.item_count; i++) {
+	for (size_t i = 0; i < seen.count; i++) {
 		struct process *p = &seen.items[i];
 
 		if (p->oom_score != NA_U64 && p->oom_score &&
@@ -274,170 +249,208 @@ static void mark_next(void)
 	hash_free(&worst);
 }
 
-/* ---- quotas ---- */
+/* ---- rows ---- */
 
-static double quota_of(const char *folder)
-{
-	struct cgroup_cpu cpu;
+struct process_row {
+	uint64_t pid;
+	const char *comm, *nspid, *cgroup, *names, *runtime, *version;
+	uint64_t heap_bytes, initial_heap_bytes, nonheap_bytes, need_bytes, limit_bytes;
+	bool is_heap_estimated, is_nonheap_estimated;
+	const char *heap_source, *limited_by, *verdict, *sum, *next;
+	uint64_t sees_bytes, metaspace_bytes, code_bytes, stacks_bytes, direct_bytes, other_bytes,
+		arena_space_bytes;
+	uint64_t rss_bytes, anon_bytes, file_bytes, shmem_bytes, swap_bytes, threads, oom_score;
+	int64_t oom_score_adj;
+	double believed_cpus, quota_cpus;
+};
 
-	if (cgroup_read_quota(&oomcheck.layout, folder, &cpu) < 0)
-		return NA_F64;
-	if (cpu.quota_ns == NA_U64)
-		return cpu.trouble && cpu.has_quota_file ? NA_F64 : INFINITY;
-	return ratio_of(cpu.quota_ns, cpu.period_ns);
-}
+#define BYTES(field, title, help) \
+	COL(struct process_row, field, title, ROLE_GAUGE, UNIT_BYTES, help)
+#define STATED(field, title, help) \
+	COL_EST(struct process_row, field, is_nonheap_estimated, title, ROLE_GAUGE, UNIT_BYTES, \
+		help)
 
-static const struct quota *find_quota(const char *path, unsigned depth)
-{
-	void **at = hash_name(&seen.quotas, path);
-	const char *folder = cgroup_folder(src_arena(), &oomcheck.layout.cpu, path);
-	const char *slash = strrchr(path, '/');
+static const struct column columns[] = {
+	COL(struct process_row, pid, "PID", ROLE_KEY, UNIT_ID, "process"),
+	COL_NAME_IF_ANY(struct process_row, nspid, NULL, ROLE_TEXT, NAME_PLAIN,
+			"its ids in inner pid namespaces, if any"),
+	COL_NAME(struct process_row, comm, "COMM", ROLE_TEXT, NAME_COMMAND, "its name"),
+	COL(struct process_row, runtime, "KIND", ROLE_TEXT, UNIT_TEXT, "jvm, node, go"),
+	COL(struct process_row, version, "VERSION", ROLE_TEXT, UNIT_TEXT,
+	    "of the runtime, where a file of its says"),
+	COL_EST(struct process_row, heap_bytes, is_heap_estimated, "HEAP", ROLE_GAUGE, UNIT_BYTES,
+		"the heap it believes it may take; ~ if its environment, not read, could say "
+		"otherwise"),
+	STATED(nonheap_bytes, "OTHER", "what it needs besides; ~ if stated, not measured"),
+	STATED(need_bytes, "NEED", "heap and the rest"),
+	BYTES(limit_bytes, "LIMIT", "the least limit on the way up, or the host's memory"),
+	COL(struct process_row, verdict, "VERDICT", ROLE_TEXT, UNIT_TEXT,
+	    "need against limit: fits, tight (above nine tenths), cannot fit"),
+	BYTES(rss_bytes, "RSS", "memory it has now"),
+	BYTES(anon_bytes, NULL, "the part of it that is its own"),
+	BYTES(file_bytes, NULL, "the part of it that is file pages"),
+	BYTES(shmem_bytes, NULL, "the part of it that is shared memory"),
+	BYTES(swap_bytes, "SWAP", "swapped out"),
+	COL(struct process_row, oom_score, "SCORE", ROLE_GAUGE, UNIT_COUNT,
+	    "oom_score: the highest is killed first when the host runs out"),
+	COL(struct process_row, oom_score_adj, "ADJ", ROLE_GAUGE, UNIT_COUNT,
+	    "oom_score_adj: thousandths of all memory added to it; -1000: never"),
+	COL(struct process_row, next, "NEXT", ROLE_TEXT, UNIT_TEXT,
+	    "first to be killed when the group that limits it, or the host, runs out"),
+	COL(struct process_row, believed_cpus, "CPUS", ROLE_GAUGE, UNIT_CPUS,
+	    "CPUs it believes it has"),
+	COL(struct process_row, quota_cpus, "QUOTA", ROLE_GAUGE, UNIT_CPUS,
+	    "least CPU quota on the way up"),
+	COL_NAME(struct process_row, cgroup, "CGROUP", ROLE_TEXT, NAME_CGROUP,
+		 "its group in the memory controller's hierarchy"),
+	COL_NAME_IF_ANY(struct process_row, names, "NAMES", ROLE_TEXT, NAME_CONTAINER,
+			"container and pod, as far as path and host tell"),
+	COL_NAME(struct process_row, limited_by, NULL, ROLE_TEXT, NAME_CGROUP,
+		 "the group whose limit that is"),
+	COL(struct process_row, threads, NULL, ROLE_GAUGE, UNIT_COUNT, "threads it has"),
+	COL(struct process_row, heap_source, NULL, ROLE_TEXT, UNIT_TEXT,
+	    "where the size of the heap comes from"),
+	COL(struct process_row, sum, NULL, ROLE_TEXT, UNIT_TEXT, "the need spelled out"),
+	BYTES(sees_bytes, NULL, "the memory its default heap is a share of"),
+	BYTES(initial_heap_bytes, NULL, "the heap it starts with"),
+	BYTES(metaspace_bytes, NULL, "stated for metaspace"),
+	BYTES(code_bytes, NULL, "stated for compiled code"),
+	BYTES(stacks_bytes, NULL, "stated for stacks: threads times their size"),
+	BYTES(direct_bytes, NULL, "direct memory it was allowed"),
+	BYTES(other_bytes, NULL, "stated for the runtime itself"),
+	BYTES(arena_space_bytes, NULL,
+	      "address space that malloc's arenas could take, if it uses glibc's"),
+};
 
-	if (*at)
-		return *at;
-	struct quota *q = arena_alloc(src_arena(), sizeof(*q));
+const struct table processes_table = {
+	.name = "processes",
+	.help = "a process below a memory limit, or asked for; and the host's next victim",
+	TABLE(struct process_row, columns),
+	.sort = "-oom_score",
+	.top = true,
+};
 
-	*at = q;
-	q->own = q->least = folder ? quota_of(folder) : INFINITY;
-	if (!folder || !slash || !path[1] || depth > 64)
-		return q;
-	const struct quota *up = find_quota(
-		slash == path ? "/" : arena_copy(src_arena(), path, (size_t)(slash - path)),
-		depth + 1);
-
-	if (!isnan(q->least) && !(up->least >= q->least))
-		q->least = up->least;
-	return q;
-}
-
-static void read_cpu(struct process *p, struct belief_view *v)
-{
-	const struct cgroup_hierarchy *h = &oomcheck.layout.cpu;
-	struct text t, path;
-
-	if (!h->version || read_file(p->pid, "cgroup", &t) < 0 ||
-	    !task_parse_cgroup(t, h->version == 2 ? "" : "cpu", &path))
-		return;
-	const char *group = arena_text(src_arena(), path);
-	const struct quota *q = find_quota(group, 0);
-	const char *folder = cgroup_folder(src_arena(), h, group);
-
-	v->own_quota_cpus = q->own;
-	v->least_quota_cpus = p->quota_cpus = q->least;
-	v->has_weight = h->version == 2;
-	if (!folder || process_kind(p) != BELIEF_JVM ||
-	    src_readf(&t, "%s/%s", folder, v->has_weight ? "cpu.weight" : "cpu.shares") < 0)
-		return;
-	struct scan s = scan_of(t);
-	uint64_t shares;
-
-	if (scan_u64(&s, &shares) && shares <= 1u << 20)
-		v->shares = shares;
-}
-
-/* ---- beliefs ---- */
-
-static void look_closer(struct process *p)
-{
-	void **at = hash_number(&seen.known, p->pid);
-	struct known *k = *at;
-
-	if (!k) {
-		k = *at = mem_alloc(sizeof(*k));
-		seen.list = mem_grow(seen.list, &seen.cap, seen.count + 1, sizeof(*seen.list));
-		seen.list[seen.count++] = k;
-	}
-	if (!k->look || k->start_ticks != p->start_ticks) {
-		*k = (struct known){ .pid = p->pid, .start_ticks = p->start_ticks,
-				     .heap_resident_bytes = NA_U64 };
-		belief_read_process(p->pid, p->uid, p->nspid, oomcheck.selection.reads_environment,
-				    &k->process);
-	}
-	k->look = seen.looks;
-	p->known = k;
-}
-
-/* Processes that went away. */
-static void forget(void)
-{
-	size_t kept = 0;
-
-	hash_reset(&seen.known);
-	for (size_t i = 0; i < seen.count; i++) {
-		struct known *k = seen.list[i];
-
-		if (k->look != seen.looks) {
-			free(k);
-			continue;
-		}
-		*hash_number(&seen.known, k->pid) = k;
-		seen.list[kept++] = k;
-	}
-	seen.count = kept;
-}
-
-static struct belief_view view_of(const struct process *p)
-{
-	const struct memgroup *g = p->group;
-	bool is_limited = process_is_limited(p);
-
-	return (struct belief_view){
-		.host_bytes = host_now()->is_faked ? NA_U64 : oomcheck.total_bytes,
-		.cgroup_version = oomcheck.layout.memory.version,
-		.own_limit_bytes = g ? g->memory.limit_bytes : NA_U64,
-		.least_limit_bytes = !g ? NA_U64 : is_limited ? g->effective_limit_bytes
-							      : MEMCG_NONE,
-		.allowed_cpus = p->allowed_cpus, .threads = p->threads,
-		.own_quota_cpus = NA_F64, .least_quota_cpus = NA_F64, .shares = NA_U64,
-	};
-}
-
-/* Whether the stated allowances would decide what only a measurement should. */
-static bool is_open(const struct process *p)
+static void fill_belief(struct arena *a, struct process_row *row, const struct process *p)
 {
 	const struct belief *b = &p->belief;
 
-	if (is_asked(p->pid))
-		return true;
-	return process_is_limited(p) && b->need_bytes != NA_U64 &&
-		b->certain_bytes <= p->group->effective_limit_bytes &&
-		strcmp(belief_verdict(b->need_bytes, p->group->effective_limit_bytes), "fits") != 0;
+	row->runtime = belief_kind_name(process_kind(p));
+	row->version = belief_version_text(a, process_kind(p), process_version(p));
+	row->heap_bytes = b->heap_bytes;
+	row->is_heap_estimated = !b->is_heap_sure;
+	row->initial_heap_bytes = b->initial_heap_bytes;
+	row->nonheap_bytes = b->nonheap_bytes;
+	row->is_nonheap_estimated = !b->is_nonheap_measured;
+	row->need_bytes = b->need_bytes;
+	row->heap_source = b->heap_source;
+	row->sum = b->sum;
+	row->sees_bytes = b->sees_bytes;
+	row->metaspace_bytes = b->metaspace_bytes;
+	row->code_bytes = b->code_bytes;
+	row->stacks_bytes = b->stacks_bytes;
+	row->direct_bytes = b->direct_bytes;
+	row->other_bytes = b->other_bytes;
+	row->arena_space_bytes = b->arena_space_bytes;
+	row->believed_cpus = b->cpus;
 }
 
-static void measure_heap(struct process *p)
+static const char *next_text(const struct process *p)
 {
-	struct known *k = p->known;
-	uint64_t now = src_frame()->monotonic_ns, heap = p->belief.heap_bytes;
-	struct text smaps;
-
-	if (heap == NA_U64 || heap > NA_U64 / 2 ||
-	    (k->measured_ns && now - k->measured_ns < MEASURE_AGAIN_NS))
-		return;
-	k->measured_ns = now;
-	heap = (heap + HEAP_ALIGNMENT - 1) / HEAP_ALIGNMENT * HEAP_ALIGNMENT;
-	k->heap_resident_bytes = src_readf(&smaps, "proc/%u/smaps", p->pid) < 0 ?
-		NA_U64 : belief_heap_resident(smaps, heap);
+	if (p->is_next_in_group)
+		return p->is_next_on_host ? "group, host" : "group";
+	return p->is_next_on_host ? "host" : NULL;
 }
 
-static void believe(struct process *p)
+static void show(struct out *out, const struct process *p)
 {
-	const struct belief_process *b = &p->known->process;
-	struct belief_view v = view_of(p);
-	struct belief_perfdata perfdata;
-	struct belief_measured m = {
-		.anon_bytes = p->anon_bytes, .heap_resident_bytes = p->known->heap_resident_bytes,
+	struct arena *a = out_arena(out);
+	const struct memgroup *g = p->group;
+	struct process_row row = {
+		.pid = p->pid, .comm = p->comm.data, .cgroup = g ? g->path : NULL,
+		.names = g ? g->names : NULL,
+		.limit_bytes = g && g->effective_limit_bytes < MEMCG_NONE ?
+			g->effective_limit_bytes : NA_U64,
+		.limited_by = g && g->limited_by ? g->limited_by->path : NULL,
+		.rss_bytes = p->rss_bytes, .anon_bytes = p->anon_bytes,
+		.file_bytes = p->file_bytes, .shmem_bytes = p->shmem_bytes,
+		.swap_bytes = p->swap_bytes, .threads = p->threads, .oom_score = p->oom_score,
+		.oom_score_adj = p->oom_score_adj, .next = next_text(p),
+		.quota_cpus = isfinite(p->quota_cpus) ? p->quota_cpus : NA_F64,
 	};
 
-	if (p->swap_bytes != NA_U64 && m.anon_bytes != NA_U64)
-		m.anon_bytes += p->swap_bytes;
-	if (belief_read_perfdata(p->pid, b, &perfdata))
-		m.perfdata = &perfdata;
-	if (b->options.kind != BELIEF_OTHER)
-		read_cpu(p, &v);
-	belief_make(src_arena(), &b->options, &v, &m, &p->belief);
-	if (b->options.kind != BELIEF_JVM || !is_open(p))
-		return;
-	measure_heap(p);
-	m.heap_resident_bytes = p->known->heap_resident_bytes;
-	belief_make(src_arena(), &b->options, &v, &m, &p->belief);
+	/* one number is the process itself */
+	if (p->nspid.len && memchr(p->nspid.data, '\t', p->nspid.len))
+		row.nspid = p->nspid.data;
+	fill_belief(a, &row, p);
+	row.verdict = belief_verdict(row.need_bytes, row.limit_bytes);
+	out_row(out, &processes_table, &row);
+	if (p->is_asked && p->belief.sum)
+		out_line(out, "need", "%s %s%s", process_name(a, p), p->belief.sum,
+			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict : "unknown",
+					  process_limit_text(a, p)) : "");
+}
+
+/* ---- a look ---- */
+
+/* Whom -p asks for must be there at the start; that one goes away later is no error. */
+static int check_asked(struct out *out)
+{
+	const struct opt_numbers *pids = &oomcheck.selection.pids;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < pids->count; i++) {
+		bool is_there = false;
+
+		for (size_t k = 0; k < seen.count; k++)
+			is_there |= seen.items[k].pid == pids->items[i];
+		if (is_there)
+			continue;
+		missing++;
+		fail(ESRCH, "no process %llu", (unsigned long long)pids->items[i]);
+		if (missing < pids->count)
+			out_missing(out, "%s", fail_text());
+	}
+	return missing && missing == pids->count ? -ESRCH : 0;
+}
+
+int processes_look(struct out *out)
+{
+	bool is_first = !seen.looks++;
+
+	if (is_first && !src_frame()->is_only && !oomcheck.selection.pids.count)
+		return 0;
+	seen.count = 0;
+	if (!seen.has_proc && src_dir_open(&seen.proc, "proc") < 0) {
+		out_missing(out, "%s", fail_text());
+		return 0;
+	}
+	seen.has_proc = true;
+	if (collect() < 0)
+		out_missing(out, "%s", fail_text());
+	int err = is_first ? check_asked(out) : 0;
+
+	if (err < 0 || (is_first && !src_frame()->is_only))
+		return err;
+	mark_next();
+	beliefs_begin();
+	for (size_t i = 0; i < seen.count; i++) {
+		struct process *p = &seen.items[i];
+
+		if (!p->is_shown)
+			continue;
+		beliefs_find(p);
+		show(out, p);
+		findings_process(out, p);
+	}
+	beliefs_end();
+	return 0;
+}
+
+void processes_stop(void)
+{
+	if (seen.has_proc)
+		src_dir_close(&seen.proc);
+	free(seen.items);
+	beliefs_stop();
+	memset(&seen, 0, sizeof(seen));
 }
