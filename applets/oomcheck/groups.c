@@ -471,6 +471,18 @@ void memgroups_look(struct out *out)
 	drop_tracks();
 }
 
+const char *memgroup_names(struct memgroup *g)
+{
+	struct cgroup_names names = { 0 };
+
+	if (g->names)
+		return g->names;
+	cgroup_name(src_arena(), g->path, &names);
+	cgroup_name_from_logs(src_arena(), &names);
+	g->names = cgroup_names_text(src_arena(), &names);
+	return g->names;
+}
+
 const struct memgroup *memgroup_find(const char *path)
 {
 	uintptr_t at = (uintptr_t)hash_find_name(&seen.by_path, path);
@@ -482,6 +494,7 @@ const struct memgroup *memgroup_find(const char *path)
 
 	for (size_t i = known; i < seen.group_count; i++)
 		derive(seen.groups[i]);
+	memgroup_names(g);
 	return g;
 }
 

@@ -16,7 +16,7 @@
 /* One group of the memory hierarchy at this look. */
 struct memgroup {
 	const char *path, *folder;             /* as in /proc/PID/cgroup; source path */
-	const char *names;                     /* container, pod; NULL none */
+	const char *names;                     /* container, pod; NULL none, or not asked for yet */
 	const struct memgroup *parent;         /* NULL: the root */
 	struct memcg memory;                   /* what its files say */
 	uint64_t effective_limit_bytes;        /* least of its own, its ancestors' and the host's */
@@ -120,7 +120,7 @@ void host_stop(void);
 /* groups.c: the groups of this look; NULL: no such group, or not seen. */
 extern const struct table group_table;
 const struct memgroup *memgroup_find(const char *path);
-#define groups_find memgroup_find
+const char *memgroup_names(struct memgroup *g);
 size_t memgroups_all(struct memgroup *const **list);      /* those that matter, parents first */
 void memgroups_look(struct out *out);
 void memgroups_show(struct out *out);
@@ -149,6 +149,12 @@ enum kills_answer { KILLS_NO, KILLS_YES, KILLS_UNKNOWN };
 enum kills_answer kills_ask(uint64_t pid, const char *cgroup);
 /* Kills that this look's part of the log has, of victims in the group with this path. */
 uint64_t kills_logged(const char *path);
+
+/* gone.c: what is known of the end of those of -p that are not there; after kills_look. -ESRCH with
+ * fail text if none of them ever was, nor was killed. */
+int gone_look(struct out *out);
+bool gone_is(uint64_t pid);
+void gone_stop(void);
 
 /* processes.c: what processes believe, for -p or every process in a limited group. */
 extern const struct table processes_table;
