@@ -330,10 +330,12 @@ static void read_limit_v1(struct src_dir *dir, struct memcg *m)
 
 static void read_rest_v1(struct src_dir *dir, struct memcg *m)
 {
-	uint64_t memsw = NA_U64;
+	uint64_t memsw = NA_U64, memsw_failcnt = NA_U64;
 
 	read_count(dir, "memory.failcnt", m, &m->failcnt);
-	m->max_events = m->local_max_events = m->failcnt;
+	/* where both limits are the same, that of memory and swap is reached first (try_charge) */
+	read_count(dir, "memory.memsw.failcnt", m, &memsw_failcnt);
+	m->max_events = m->local_max_events = add_known(m->failcnt, memsw_failcnt);
 	read_bytes(dir, "memory.max_usage_in_bytes", m, &m->peak_bytes);
 	read_bytes(dir, "memory.memsw.limit_in_bytes", m, &m->memsw_limit_bytes);
 	read_bytes(dir, "memory.kmem.limit_in_bytes", m, &m->kmem_limit_bytes);
