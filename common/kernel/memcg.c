@@ -94,9 +94,14 @@ struct kernel_parts {
 	uint64_t stack, tables, percpu, slab, vmalloc;
 };
 
+/* What is not there counts nothing; a sum that does not fit is unknown. */
 static uint64_t add_known(uint64_t sum, uint64_t part)
 {
-	return part == NA_U64 ? sum : sum == NA_U64 ? part : sum + part;
+	uint64_t both;
+
+	if (part == NA_U64 || sum == NA_U64)
+		return part == NA_U64 ? sum : part;
+	return __builtin_add_overflow(sum, part, &both) ? NA_U64 : both;
 }
 
 static uint64_t sum_parts(const struct kernel_parts *p)
@@ -402,9 +407,10 @@ uint64_t memcg_working_set(const struct memcg *m)
 
 uint64_t memcg_reclaimable(const struct memcg *m)
 {
-	uint64_t file = sum_u64(m->inactive_file_bytes, m->active_file_bytes);
-
-	return file == NA_U64 ? NA_U64 : add_known(file, m->slab_reclaimable_bytes);
+	if (m->inactive_file_bytes == NA_U64 || m->active_file_bytes == NA_U64)
+		return NA_U64;
+	return add_known(add_known(m->inactive_file_bytes, m->active_file_bytes),
+			 m->slab_reclaimable_bytes);
 }
 
 uint64_t memcg_unreclaimable(const struct memcg *m)
