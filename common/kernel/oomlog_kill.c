@@ -104,13 +104,33 @@ static void add_report(struct oomlog *log, const struct logline *l, struct oom_k
 	add_tasks(log, l, k, r);
 }
 
+/*
+ * "CGROUP,task=COMM" was split at its last ",task=". This line knows the name for certain: if it
+ * has one in it, the group ends before it.
+ */
+static const char *settle_group(struct oomlog *log, const struct oom_kill *k, const char *comm)
+{
+	const size_t len = strlen(k->cgroup), right = strlen(comm), guess = strlen(k->comm),
+		     word = strlen(",task=");
+
+	if (right < guess + word || right - guess > len)
+		return k->cgroup;
+	const char *cut = k->cgroup + len - (right - guess);
+
+	if (memcmp(cut, ",task=", word) != 0)
+		return k->cgroup;
+	return arena_copy(log->arena, k->cgroup, (size_t)(cut - k->cgroup));
+}
+
 static void add_victim(struct oomlog *log, const struct logline *l, struct oom_kill *k,
 		       const struct oom_victim *v, enum oom_constraint constraint)
 {
 	const bool is_other = k->pid != v->pid;
+	const char *comm = oomlog_copy(log, l, v->comm);
 
-	if (is_other || !k->comm)
-		k->comm = oomlog_copy(log, l, v->comm);
+	if (!is_other && k->cgroup && k->comm)
+		k->cgroup = settle_group(log, k, comm);
+	k->comm = comm;
 	k->pid = v->pid;
 	if (is_other || v->uid != NA_U64)
 		k->uid = v->uid;
@@ -269,8 +289,7 @@ void oomkill_victim(struct oomlog *log, const struct logline *l, struct text tex
 			log->kills[told - 1].is_void = true;
 		oomreport_of(log, l)->is_open = false;
 	} else if (!oomline_victim(text, &v)) {
-		if ((text_starts(text, "Kill process ") || text_starts(text, "Killed process ")) &&
-		    !log->garbled++)
+		if (oomline_is_garbled(text) && !log->garbled++)
 			log->garbled_line = log->lines;
 	} else if (v.is_chosen) {
 		on_chosen(log, l, &v, constraint);

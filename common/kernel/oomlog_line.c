@@ -132,9 +132,9 @@ static void read_sizes(struct text t, struct oom_victim *v)
 	v->uid = number_of(t, "UID:");
 	if (v->uid == NA_U64)
 		v->uid = number_of(t, "), UID ");
-	/* 5.4 gives bytes and says kB; no page tables are as large as what they map */
+	/* 5.4 gives bytes and says kB: whole pages, and more than page tables come to */
 	if (v->pgtables_bytes != NA_U64 && v->total_vm_bytes != NA_U64 &&
-	    v->pgtables_bytes > v->total_vm_bytes && v->pgtables_bytes % (4096 << 10) == 0)
+	    v->pgtables_bytes > v->total_vm_bytes / 64 && v->pgtables_bytes % (4096 << 10) == 0)
 		v->pgtables_bytes >>= 10;
 	if (adj) {
 		struct scan s = scan_of(behind(t, adj, "oom_score_adj:"));
@@ -159,6 +159,14 @@ bool oomline_victim(struct text text, struct oom_victim *v)
 	v->comm = is_chosen ? name_in(t, ") score ", NULL) : name_in(t, ") total-vm:", "), UID ");
 	read_sizes((struct text){ v->comm.data + v->comm.len, t.len - v->comm.len }, v);
 	return true;
+}
+
+bool oomline_is_garbled(struct text text)
+{
+	struct scan s = scan_of(text);
+
+	return (scan_literal(&s, "Kill process ") || scan_literal(&s, "Killed process ")) &&
+	       (s.at == s.end || (*s.at >= '0' && *s.at <= '9'));
 }
 
 bool oomline_exiting(struct text text, uint64_t *pid)
@@ -370,15 +378,18 @@ bool oomline_stat_path(struct text text, struct text *path, struct text *stats)
 	if (!scan_literal(&s, "Memory cgroup stats for "))
 		return false;
 	const struct text t = scan_rest(&s);
-	const char *p = find_last(t, ": cache:");
 
 	*stats = (struct text){ t.data + t.len, 0 };
 	*path = t;
-	if (p) {
+	if (t.len && t.data[t.len - 1] == ':') {
+		path->len--;
+	} else {
+		const char *p = find_last(t, ": cache:");
+
+		if (!p)
+			return false;
 		*path = up_to(t, p);
 		*stats = behind(t, p, ": ");
-	} else if (t.len && t.data[t.len - 1] == ':') {
-		path->len--;
 	}
 	return path->len > 0;
 }
