@@ -6,6 +6,7 @@
 
 #define OOM_NAME_MAX 64                /* a comm of 15 bytes, each as \xNN */
 #define OOM_COLUMNS_MAX 16
+#define OOM_USAGE_UNKNOWN { NA_U64, NA_U64, NA_U64 }
 
 /* ---- oomlog_line.c: single lines; all texts lie in the line ---- */
 

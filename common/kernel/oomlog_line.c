@@ -179,13 +179,14 @@ bool oomline_exiting(struct text text, uint64_t *pid)
 
 /* ---- "oom-kill:" ---- */
 
-/* Behind the last KEY only digits. */
-static bool cut_number(struct text *t, const char *key, uint64_t *value)
+/* Takes the last KEY off; what stands behind it is the value. */
+static bool cut_value(struct text *t, const char *key, struct text *value)
 {
 	const char *p = find_last(*t, key);
 
-	if (!p || !scan_all_u64(behind(*t, p, key), value))
+	if (!p)
 		return false;
+	*value = behind(*t, p, key);
 	*t = up_to(*t, p);
 	return true;
 }
@@ -271,17 +272,13 @@ static void read_groups(struct text t, struct text known, struct oom_facts *f)
 bool oomline_facts(struct text text, struct text known, struct oom_facts *f)
 {
 	struct oom_facts new = { .uid = NA_U64 };
-	struct text t = text, word;
+	struct text t = text, word, uid, pid;
 
-	cut_number(&t, ",uid=", &new.uid);
-	if (!cut_number(&t, ",pid=", &new.pid))
+	/* an id without what follows it may have been cut */
+	if (!cut_value(&t, ",uid=", &uid) || (uid.len && !scan_all_u64(uid, &new.uid)) ||
+	    !cut_value(&t, ",pid=", &pid) || !scan_all_u64(pid, &new.pid) ||
+	    !cut_value(&t, ",task=", &new.comm))
 		return false;
-	const char *task = find_last(t, ",task=");
-
-	if (!task)
-		return false;
-	new.comm = behind(t, task, ",task=");
-	t = up_to(t, task);
 	struct scan s = scan_of(t);
 
 	if (scan_literal(&s, "constraint=") && scan_until(&s, ',', &word))
