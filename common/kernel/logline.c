@@ -495,6 +495,8 @@ static uint64_t iso_ns(struct scan *s, int64_t utc_offset_s)
 
 uint64_t logline_realtime(const struct logline *l, uint64_t now_ns, int64_t utc_offset_s)
 {
+	if (!l->stamp_text.len)
+		return NA_U64;
 	struct scan s = scan_of(l->stamp_text);
 
 	switch (l->stamp) {
