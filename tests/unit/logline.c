@@ -93,13 +93,15 @@ static void test_formats(void)
 		const struct text t = text_of(lines[i].line);
 
 		logline_split(t, &l);
-		if (!CHECK_STR(string(l.text), "Killed process 1 (x) y") |
-		    !CHECK_STR(string(l.program), lines[i].program) |
-		    !CHECK_STR(string(l.caller), lines[i].caller) |
-		    !CHECK(l.boot_ns == lines[i].boot_ns) |
-		    !CHECK(l.is_kernel == lines[i].is_kernel) |
-		    !CHECK(l.is_escaped == lines[i].is_escaped) |
-		    !CHECK(l.has_prefix == (l.text.data != lines[i].line)))
+		bool good = CHECK_STR(string(l.text), "Killed process 1 (x) y");
+
+		good = CHECK_STR(string(l.program), lines[i].program) && good;
+		good = CHECK_STR(string(l.caller), lines[i].caller) && good;
+		good = CHECK(l.boot_ns == lines[i].boot_ns) && good;
+		good = CHECK(l.is_kernel == lines[i].is_kernel) && good;
+		good = CHECK(l.is_escaped == lines[i].is_escaped) && good;
+		good = CHECK(l.has_prefix == (l.text.data != lines[i].line)) && good;
+		if (!good)
 			printf("%s\n", lines[i].line);
 		const uint64_t at_ns = logline_realtime(&l, NOW, 0);
 

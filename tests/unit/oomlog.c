@@ -128,10 +128,11 @@ static void test_lines(void)
 		  "a", 9, NA_U64, 50, 3, OOM_UNKNOWN },
 		{ "Out of memory: Kill process 9 (a) score 1 or sacrifice child", "a", 9, NA_U64,
 		  NA_U64, NA_U64, OOM_HOST },
-		{ "Memory cgroup out of memory: Kill process 9 () score 1) score 9 or sacrifice child",
+		{ "Memory cgroup out of memory: Kill process 9 () score 1) score 9 or sacrifice "
+		  "child",
 		  ") score 1", 9, NA_U64, NA_U64, NA_U64, OOM_MEMCG },
-		{ "Out of memory: Killed process 9 (a) total-vm:100kB, anon-rss:50kB, file-rss:8kB, "
-		  "shmem-rss:3kB, UID:7 pgtables:8kB oom_score_adj:-3", "a", 9, 7, 50, 3, OOM_HOST },
+		{ "Out of memory: Killed process 9 (a) total-vm:100kB, anon-rss:50kB, "
+		  "file-rss:8kB, shmem-rss:3kB, UID:7 pgtables:8kB oom_score_adj:-3", "a", 9, 7, 50, 3, OOM_HOST },
 		{ "Out of memory (oom_kill_allocating_task): Killed process 9 (a) total-vm:1kB, "
 		  "anon-rss:50kB", "a", 9, NA_U64, 50, NA_U64, OOM_HOST },
 		{ "Killed process 9 (() total-vm:1kB) total-vm:100kB, anon-rss:50kB",
@@ -156,8 +157,10 @@ static void test_lines(void)
 		CHECK_STR(k->comm, all[i].comm);
 		CHECK(k->pid == all[i].pid && k->uid == all[i].uid);
 		CHECK(k->anon_bytes == (all[i].anon_kb == NA_U64 ? NA_U64 : all[i].anon_kb * KB));
-		CHECK(k->shmem_bytes == (all[i].shmem_kb == NA_U64 ? NA_U64 : all[i].shmem_kb * KB));
-		CHECK_STR(oom_constraint_name(k->constraint), oom_constraint_name(all[i].constraint));
+		CHECK(k->shmem_bytes ==
+		      (all[i].shmem_kb == NA_U64 ? NA_U64 : all[i].shmem_kb * KB));
+		CHECK_STR(oom_constraint_name(k->constraint),
+		      oom_constraint_name(all[i].constraint));
 		oomlog_free(&log);
 	}
 }
@@ -166,14 +169,18 @@ static void test_no_kill(void)
 {
 	static const char *const all[] = {
 		"", " ", "[", "oom-kill:", "oom-kill:pid=", "oom-kill:,task=a,pid=x,uid=1",
-		"oom-kill:task=a,pid=99999999999999999999,uid=1", "Killed process", "Killed process ",
-		"Killed process x (a)", "Killed process 9", "Killed process 99999999999999999999 (a)",
+		"oom-kill:task=a,pid=99999999999999999999,uid=1", "Killed process",
+		"Killed process ",
+		"Killed process x (a)", "Killed process 9",
+		"Killed process 99999999999999999999 (a)",
 		"Kill process -1 (a) score 1", "Out of memory", "Out of memory: ",
-		"TCP: out of memory -- consider tuning tcp_mem", "xKilled process 9 (a) total-vm:1kB",
+		"TCP: out of memory -- consider tuning tcp_mem",
+		"xKilled process 9 (a) total-vm:1kB",
 		"Memory cgroup out of memory: ", "Memory cgroup stats for ", "Task in ",
 		"oom_reaper: reaped process 9 (a), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
 		"a: Killed process 9 (a) total-vm:1kB", "memory: usage", "Tasks in /x",
-		"oomd kill: ", "oomd kill: 1 2 3 ruleset:[", "systemd-oomd[1]: Killed x due to memory p",
+		"oomd kill: ", "oomd kill: 1 2 3 ruleset:[",
+		"systemd-oomd[1]: Killed x due to memory p",
 		"Killed process 1 invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=0",
 	};
 
@@ -195,7 +202,7 @@ static void test_no_kill(void)
 	"memory+swap: usage 1024kB, limit 2048kB, failcnt 0\n" \
 	"kmem: usage 0kB, limit 9007199254740991kB, failcnt 0\n" \
 	"Memory cgroup stats for /l: cache:4KB rss:0KB rss_huge:0KB mapped_file:0KB swap:0KB\n" \
-	"Memory cgroup stats for /l/v: cache:8KB rss:1000KB rss_huge:0KB mapped_file:0KB swap:0KB\n" \
+	"Memory cgroup stats for /l/v: cache:8KB rss:1000KB rss_huge:0KB mapped_file:0KB\n" \
 	"[ pid ]   uid  tgid total_vm      rss nr_ptes swapents oom_score_adj name\n" \
 	"[ " pid "]    48  " pid "    25000      250      20        0             5 java\n"
 
@@ -249,7 +256,8 @@ static void test_mixed(void)
 	for (size_t i = 0; i < log.count; i++) {
 		const struct oom_kill *k = &log.kills[i];
 
-		CHECK(k->pid == i + 1 && k->constraint == OOM_MEMCG && !k->cgroup && !k->limited_by);
+		CHECK(k->pid == i + 1 && k->constraint == OOM_MEMCG && !k->cgroup &&
+		      !k->limited_by);
 		CHECK(!k->invoker && k->memory.usage_bytes == NA_U64);
 		CHECK(k->anon_bytes == (8 - i) * KB);
 	}
@@ -283,17 +291,20 @@ static void test_group(void)
 static void test_others(void)
 {
 	struct oomlog log = read_log(TEXT(
-		"4,1,1,-;Out of memory: OOM victim 8 (x) is already exiting. Skip killing the task\n"
+		"4,1,1,-;Out of memory: OOM victim 8 (x) is already exiting. Skip killing the "
+		  "task\n"
 		"6,2,2,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,"
 		"mems_allowed=0,global_oom,task_memcg=/,task=x,pid=8,uid=0\n"
-		"4,3,3,-;Out of memory: OOM victim 8 (x) is already exiting. Skip killing the task\n"
+		"4,3,3,-;Out of memory: OOM victim 8 (x) is already exiting. Skip killing the "
+		  "task\n"
 		"4,4,4,-;Out of memory and no killable processes...\n"
 		"4,5,5,-;oom_kill_process: 7 callbacks suppressed\n"
 		"4,6,6,-;oom_kill_process: 3 callbacks suppressed\n"
 		"4,7,7,-;other: 3 callbacks suppressed\n"
 		"0,8,8,-;Kernel panic - not syncing: System is deadlocked on memory\n"
 		"12,9,9,-;Killed process 1 (liar) total-vm:9kB\n"
-		"30,10,10,-;systemd-oomd[612]: Killed /a due to x due to memory pressure for /a being 9%\n"
+		"30,10,10,-;systemd-oomd[612]: Killed /a due to x due to memory pressure for /a "
+		  "being 9%\n"
 		"12,11,11,-;oomd kill: 1.00 2.00 3.00 a b/c d 123 ruleset:[r] detectorgroup:[d] "
 		"killer:k v2\n"
 		"12,12,12,-;oomd kill: 1.00 2.00 3.00 a 123 ruleset:[r] detectorgroup:[d] "
@@ -301,7 +312,8 @@ static void test_others(void)
 
 	if (CHECK(log.count == 4)) {
 		CHECK(log.kills[0].is_void);
-		CHECK(log.kills[1].is_nobody && log.kills[1].is_deadlock && log.kills[1].sequence == 4);
+		CHECK(log.kills[1].is_nobody && log.kills[1].is_deadlock &&
+		      log.kills[1].sequence == 4);
 		CHECK(log.kills[2].killer == OOM_BY_SYSTEMD_OOMD && log.kills[2].pid == NA_U64);
 		CHECK_STR(log.kills[2].cgroup, "/a due to x");
 		CHECK_STR(log.kills[2].reason, "memory pressure for /a being 9%");
@@ -311,11 +323,12 @@ static void test_others(void)
 	CHECK(log.suppressed == 10);
 	oomlog_free(&log);
 	/* other programs of a syslog say nothing, bare lines between its lines neither */
-	log = read_log(TEXT("Nov 30 12:00:00 h app[1]: oomd kill: 1.00 2.00 3.00 a 1 ruleset:[r] x\n"
+	log = read_log(TEXT("Nov 30 12:00:00 h app[1]: oomd kill: 1.0 2.0 3.0 a 1 ruleset:[r]\n"
 			    "Nov 30 12:00:00 h app[1]: Killed process 1 (x) total-vm:9kB\n"
 			    "Killed process 2 (x) total-vm:9kB\n"
-			    "Nov 30 12:00:00 h systemd-oomd[2]: Killed /b due to swap used (1) / x\n"
-			    "Nov 30 12:00:00 h kernel: Killed process 3 (x#012\\x41) total-vm:9kB\n"));
+			    "Nov 30 12:00:00 h systemd-oomd[2]: Killed /b due to swap used (1)\n"
+			    "Nov 30 12:00:00 h kernel: Killed process 3 (x#012\\x41) "
+			  "total-vm:9kB\n"));
 	CHECK(log.count == 2 && log.kills[0].killer == OOM_BY_SYSTEMD_OOMD &&
 	      log.kills[1].pid == 3 && !strcmp(log.kills[1].comm, "x#012\\x41") &&
 	      log.kills[1].line == 5);
@@ -340,7 +353,8 @@ static void test_tasks(void)
 {
 	struct oomlog log = read_log(TEXT(
 		"x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"
-		"[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
+		"[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj "
+		  "name\n"
 		"[      1]     0     1      100       10    1 0 0 a\n"
 		"[      2]     0     2      100       70    1 0 0 b ] c\n"
 		"[      3]     0     3      100       30    1 0 0 c\n"
@@ -375,7 +389,8 @@ static void test_callers(void)
 		"4,7,7,-,caller=T1;anon 100\\x0afile 50\\x0ashmem 20\n"
 		"4,8,8,-,caller=T2;anon 200\n"
 		"4,9,9,-,caller=T2;Memory cgroup out of memory: Killed process 2 (b) total-vm:9kB\n"
-		"4,10,10,-,caller=T1;Memory cgroup out of memory: Killed process 1 (a) total-vm:9kB\n"));
+		"4,10,10,-,caller=T1;Memory cgroup out of memory: Killed process 1 (a) "
+		  "total-vm:9kB\n"));
 
 	if (CHECK(log.count == 2)) {
 		CHECK_STR(log.kills[0].limited_by, "/b");
@@ -391,7 +406,8 @@ static void test_callers(void)
 static void test_within(void)
 {
 	CHECK(oom_is_within("/a", "/a") && oom_is_within("/a/b", "/a") && oom_is_within("/a", "/"));
-	CHECK(oom_is_within("/", "/") && !oom_is_within("/ab", "/a") && !oom_is_within("/a", "/a/b"));
+	CHECK(oom_is_within("/", "/") && !oom_is_within("/ab", "/a") &&
+	      !oom_is_within("/a", "/a/b"));
 	CHECK(!oom_is_within("", "/") && !oom_is_within("a", "/") && !oom_is_within("/a", ""));
 }
 
