@@ -132,7 +132,8 @@ static void test_lines(void)
 		  "child",
 		  ") score 1", 9, NA_U64, NA_U64, NA_U64, OOM_MEMCG },
 		{ "Out of memory: Killed process 9 (a) total-vm:100kB, anon-rss:50kB, "
-		  "file-rss:8kB, shmem-rss:3kB, UID:7 pgtables:8kB oom_score_adj:-3", "a", 9, 7, 50, 3, OOM_HOST },
+		  "file-rss:8kB, shmem-rss:3kB, UID:7 pgtables:8kB oom_score_adj:-3",
+		  "a", 9, 7, 50, 3, OOM_HOST },
 		{ "Out of memory (oom_kill_allocating_task): Killed process 9 (a) total-vm:1kB, "
 		  "anon-rss:50kB", "a", 9, NA_U64, 50, NA_U64, OOM_HOST },
 		{ "Killed process 9 (() total-vm:1kB) total-vm:100kB, anon-rss:50kB",
