@@ -355,6 +355,16 @@ int src_list(const char *path, struct src_names *names)
 	return 0;
 }
 
+/* fs/kernfs/inode.c counts a folder's own two links and one for each folder in it. */
+bool src_is_leaf(const char *path)
+{
+	struct src_place p;
+	struct stat st;
+
+	return is_live() && !src_is_saving() && !find_place(source.netns, NULL, path, &p) &&
+	       !fstatat(source.root, p.plain, &st, 0) && S_ISDIR(st.st_mode) && st.st_nlink == 2;
+}
+
 /* ---- links ---- */
 
 static int link_entry(const struct src_place *p, int at, const char *name, const char **target)

@@ -96,6 +96,9 @@ struct src_names {
 	size_t count;
 };
 int src_list(const char *path, struct src_names *names);
+/* Whether a folder of cgroupfs or sysfs is known to hold no other, by its number of links: much
+ * cheaper than listing it. false in replay, and while saving: list it. */
+bool src_is_leaf(const char *path);
 
 int src_link(const char *path, const char **target);   /* readlink */
 
