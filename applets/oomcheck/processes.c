@@ -382,11 +382,13 @@ static void show(struct out *out, const struct process *p)
 	if (p->nspid.len && memchr(p->nspid.data, '\t', p->nspid.len))
 		row.nspid = p->nspid.data;
 	fill_belief(a, &row, p);
-	row.verdict = belief_verdict(row.need_bytes, row.limit_bytes);
+	/* none from a default that an environment nobody read may have changed */
+	if (p->belief.is_heap_sure)
+		row.verdict = belief_verdict(row.need_bytes, row.limit_bytes);
 	out_row(out, &processes_table, &row);
 	if (p->is_asked && p->belief.sum)
 		out_line(out, "need", "%s %s%s", process_name(a, p), p->belief.sum,
-			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict : "unknown",
+			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict : "unknown without --environ",
 					  process_limit_text(a, p)) : "");
 }
 

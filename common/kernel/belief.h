@@ -135,8 +135,8 @@ int belief_parse_perfdata(struct text t, struct belief_perfdata *perfdata);    /
 bool belief_parse_release(struct text t, struct belief_version *version, bool *is_other_jvm);
 bool belief_parse_node_header(struct text t, struct belief_version *version);
 
-/* Of /proc/PID/smaps, how much of the heap, a run of adjacent nameless mappings of exactly this
- * size, is in memory or swap. NA_U64 if there is no such run, or more than one. */
+/* Of /proc/PID/smaps, how much anonymous memory or swap the heap has: a run of adjacent nameless
+ * mappings of exactly this size. NA_U64 if there is none, or it can't be told which. */
 uint64_t belief_heap_resident(struct text smaps, uint64_t heap_bytes);
 
 /* ---- belief.c, belief_other.c ---- */
