@@ -39,7 +39,7 @@ const char *belief_kind_name(enum belief_kind kind);   /* "jvm", "node", "go"; N
 struct belief_version {
 	unsigned feature, update;
 };
-/* "1.8.0_181", "17.0.5+8", "v20.3.1" */
+/* Java's: "1.8.0_181", "17.0.5+8", "21" */
 bool belief_parse_version(struct text t, struct belief_version *version);
 const char *belief_version_text(struct arena *a, enum belief_kind kind, struct belief_version v);
 
@@ -112,6 +112,7 @@ bool belief_looks_like_jvm(struct text cmdline);
  * arena. false: there are no more. */
 struct belief_argfile {
 	struct text rest;
+	char *room;                    /* NULL at the start; all words stand there */
 };
 bool belief_next_argument(struct arena *arena, struct belief_argfile *file, struct text *word);
 void belief_jvm_flags_start(struct jvm_flags *flags);

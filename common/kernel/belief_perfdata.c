@@ -19,7 +19,6 @@ bool belief_parse_version(struct text t, struct belief_version *version)
 	uint64_t part[4] = { 0 };
 	unsigned n = 0;
 
-	(void)(scan_literal(&s, "v") || scan_literal(&s, "V"));
 	while (n < 4 && s.at < s.end && *s.at >= '0' && *s.at <= '9' && scan_u64(&s, &part[n])) {
 		n++;
 		if (!scan_literal(&s, ".") && !scan_literal(&s, "_"))
@@ -68,8 +67,8 @@ bool belief_parse_release(struct text t, struct belief_version *version, bool *i
 	if (!find_setting(t, "JAVA_VERSION", &value) || !belief_parse_version(value, &found))
 		return false;
 	*version = found;
-	*is_other_jvm = find_setting(t, "JVM_VARIANT", &value) && !text_is(value, "Hotspot") &&
-		!text_is(value, "HotSpot") && !text_is(value, "hotspot");
+	*is_other_jvm = find_setting(t, "JVM_VARIANT", &value) && value.len &&
+		!text_is(value, "Hotspot") && !text_is(value, "HotSpot");
 	return true;
 }
 
