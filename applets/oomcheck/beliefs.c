@@ -176,9 +176,10 @@ static bool is_open(const struct process *p)
 
 	if (p->is_asked)
 		return true;
-	return process_is_limited(p) && b->need_bytes != NA_U64 &&
-		b->certain_bytes <= p->group->effective_limit_bytes &&
-		strcmp(belief_verdict(b->need_bytes, p->group->effective_limit_bytes), "fits") != 0;
+	const char *verdict = process_is_limited(p) ?
+		belief_verdict(b, p->group->effective_limit_bytes) : NULL;
+
+	return verdict && !strcmp(verdict, "tight");
 }
 
 static void measure_heap(struct process *p)

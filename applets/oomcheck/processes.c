@@ -285,7 +285,7 @@ static const struct column columns[] = {
 	STATED(need_bytes, "NEED", "heap and the rest"),
 	BYTES(limit_bytes, "LIMIT", "the least limit on the way up, or the host's memory"),
 	COL(struct process_row, verdict, "VERDICT", ROLE_TEXT, UNIT_TEXT,
-	    "need against limit: fits, tight (above nine tenths), cannot fit"),
+	    "need against limit: fits, tight (above nine tenths of it), cannot fit (for certain)"),
 	BYTES(rss_bytes, "RSS", "memory it has now"),
 	BYTES(anon_bytes, NULL, "the part of it that is its own"),
 	BYTES(file_bytes, NULL, "the part of it that is file pages"),
@@ -382,13 +382,12 @@ static void show(struct out *out, const struct process *p)
 	if (p->nspid.len && memchr(p->nspid.data, '\t', p->nspid.len))
 		row.nspid = p->nspid.data;
 	fill_belief(a, &row, p);
-	/* none from a default that an environment nobody read may have changed */
-	if (p->belief.is_heap_sure)
-		row.verdict = belief_verdict(row.need_bytes, row.limit_bytes);
+	row.verdict = belief_verdict(&p->belief, row.limit_bytes);
 	out_row(out, &processes_table, &row);
 	if (p->is_asked && p->belief.sum)
 		out_line(out, "need", "%s %s%s", process_name(a, p), p->belief.sum,
-			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict : "unknown without --environ",
+			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict :
+					  "its environment may say otherwise (--environ)",
 					  process_limit_text(a, p)) : "");
 }
 

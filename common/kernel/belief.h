@@ -185,9 +185,10 @@ void belief_make(struct arena *arena, const struct belief_options *options,
 		 const struct belief_view *view, const struct belief_measured *measured,
 		 struct belief *belief);
 
-/* "fits", "tight" (more than nine tenths) or "cannot fit"; NULL where either is unknown or there is
- * no limit. */
-const char *belief_verdict(uint64_t need_bytes, uint64_t limit_bytes);
+/* "cannot fit": certainly more than the limit; "tight": more than nine tenths of it, as far as is
+ * measured or stated; "fits". NULL where the need or the limit is unknown, or something unread could
+ * change the heap. */
+const char *belief_verdict(const struct belief *b, uint64_t limit_bytes);
 
 /* ---- belief_read.c: processes through the source ---- */
 

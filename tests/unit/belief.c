@@ -349,11 +349,13 @@ static void test_jvm_sum(void)
 	CHECK(b.need_bytes == 634 * M && !b.is_nonheap_measured && b.is_heap_asked);
 	/* it takes more than its heap, so 512M do not fit below 512M */
 	CHECK(b.certain_bytes > 512 * M && b.certain_bytes <= 514 * M);
-	CHECK_STR(belief_verdict(b.need_bytes, 512 * M), "cannot fit");
-	CHECK_STR(belief_verdict(b.need_bytes, 640 * M), "tight");
-	CHECK_STR(belief_verdict(b.need_bytes, 1024 * M), "fits");
-	CHECK_STR(belief_verdict(b.need_bytes, MEMCG_NONE), NULL);
-	CHECK_STR(belief_verdict(NA_U64, 512 * M), NULL);
+	CHECK_STR(belief_verdict(&b, 512 * M), "cannot fit");
+	CHECK_STR(belief_verdict(&b, 520 * M), "tight");
+	CHECK_STR(belief_verdict(&b, 1024 * M), "fits");
+	CHECK_STR(belief_verdict(&b, MEMCG_NONE), NULL);
+	CHECK_STR(belief_verdict(&b, NA_U64), NULL);
+	b.is_heap_sure = false;
+	CHECK_STR(belief_verdict(&b, 512 * M), NULL);
 
 	const struct belief_measured m = { 300 * M, 200 * M, NULL };
 
