@@ -31,6 +31,7 @@
 #include "common/base/na.h"
 #include "common/base/text.h"
 #include "common/kernel/memcg.h"
+#include "common/kernel/source.h"
 
 enum belief_kind { BELIEF_OTHER, BELIEF_JVM, BELIEF_NODE, BELIEF_GO };
 const char *belief_kind_name(enum belief_kind kind);   /* "jvm", "node", "go"; NULL for others */
@@ -186,8 +187,8 @@ void belief_make(struct arena *arena, const struct belief_options *options,
 		 struct belief *belief);
 
 /* "cannot fit": certainly more than the limit; "tight": more than nine tenths of it, as far as is
- * measured or stated; "fits". NULL where the need or the limit is unknown, or something unread could
- * change the heap. */
+ * measured or stated; "fits". NULL where the need or the limit is unknown, or something unread
+ * could change the heap. */
 const char *belief_verdict(const struct belief *b, uint64_t limit_bytes);
 
 /* ---- belief_read.c: processes through the source ---- */
@@ -198,10 +199,11 @@ struct belief_process {
 };
 /*
  * Reads /proc/PID/cmdline, exe, with_environment environ, and what those point at inside the
- * process's root. What can't be read stays unknown. uid and nspid as in its status.
+ * process's root. What can't be read stays unknown. uid and nspid as in its status; proc is
+ * open on "proc".
  */
-void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool with_environment,
-			 struct belief_process *process);
+void belief_read_process(struct src_dir *proc, uint32_t pid, uint64_t uid, struct text nspid,
+			 bool with_environment, struct belief_process *process);
 /* Its hsperfdata now; false: none. What perfdata points to lives until the frame's end. */
 bool belief_read_perfdata(uint32_t pid, const struct belief_process *process,
 			  struct belief_perfdata *perfdata);

@@ -71,7 +71,7 @@ struct text belief_environ(struct text environ, const char *name)
 {
 	size_t n = strlen(name);
 	struct text found = { NULL, 0 }, word;
-	struct scan s = scan_of(environ);
+	struct scan s = scan_of(environ.data ? environ : (struct text){ "", 0 });
 
 	/* the first one wins, as for getenv */
 	while (!found.data && scan_until(&s, '\0', &word))

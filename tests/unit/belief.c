@@ -82,7 +82,8 @@ static void test_versions(void)
 	struct belief_version v = { 1, 2 };
 	bool is_other = false;
 	const struct text release = TEXT("IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"17.0.15\"\n"
-					 "JAVA_VERSION_DATE=\"2025-04-15\"\nJVM_VARIANT=\"Hotspot\"\n");
+					 "JAVA_VERSION_DATE=\"2025-04-15\"\n"
+					 "JVM_VARIANT=\"Hotspot\"\n");
 
 	CHECK(version_is("1.8.0_181", 8, 181) && version_is("1.8.0", 8, 0));
 	CHECK(version_is("17.0.15+6-Debian", 17, 15) && version_is("17", 17, 0));
@@ -160,10 +161,13 @@ static void test_sizes(void)
 
 static void test_jvm_words(void)
 {
-	static const char *const files[] = { "opts", "-Xmx700m \"-Xss2m\" @again", "again", "-Xmx9g",
-					     "vm", "-XX:MaxMetaspaceSize=80m '-Xmx1g'", NULL };
+	static const char *const files[] = {
+		"opts", "-Xmx700m \"-Xss2m\" @again", "again", "-Xmx9g",
+		"vm", "-XX:MaxMetaspaceSize=80m '-Xmx1g'", NULL,
+	};
 	struct belief_options o = asked("17.0.5", "java -Xmx100m -XX:MaxHeapSize=200m -cp a:b "
-						  "-XX:ThreadStackSize=512 Main -Xmx9g", NULL, NULL);
+						  "-XX:ThreadStackSize=512 Main -Xmx9g", NULL,
+					NULL);
 
 	CHECK(o.kind == BELIEF_JVM && o.jvm.max_heap_bytes == 200 * M && !o.has_environment);
 	CHECK_STR(o.jvm.heap_option, "-XX:MaxHeapSize=200m");
@@ -193,7 +197,8 @@ static void test_jvm_words(void)
 	o = asked("17", "java --module=app -Xmx5m", NULL, NULL);
 	CHECK(o.jvm.max_heap_bytes == NA_U64);
 	/* no sense is none at all */
-	o = asked("17", "java -Xmx512mb -XX:MaxRAMPercentage=120 -XX:MaxRAMPercentage=x", NULL, NULL);
+	o = asked("17", "java -Xmx512mb -XX:MaxRAMPercentage=120 -XX:MaxRAMPercentage=x", NULL,
+		  NULL);
 	CHECK(o.jvm.max_heap_bytes == NA_U64 && isnan(o.jvm.max_percent));
 	o = asked(NULL, "python -Xmx1g", NULL, NULL);
 	CHECK(o.kind == BELIEF_OTHER);
@@ -221,7 +226,8 @@ static void test_jvm_environment(void)
 	CHECK(belief_environ(TEXT("A=\0"), "A").data && !belief_environ(TEXT("A\0"), "A").data);
 	/* quotes hold blanks together */
 	struct belief_texts t = { .cmdline = words("java Main"),
-				  .environ = TEXT("JAVA_TOOL_OPTIONS=-Da='x -Xmx9g' \"-Xmx6m\"\0") };
+				  .environ = TEXT("JAVA_TOOL_OPTIONS=-Da='x -Xmx9g' "
+						  "\"-Xmx6m\"\0") };
 
 	belief_parse_options(&arena, &t, NULL, &o);
 	CHECK(o.jvm.max_heap_bytes == 6 * M);
@@ -232,6 +238,9 @@ static void test_jvm_environment(void)
 }
 
 /* ---- what a JVM takes ---- */
+
+#define HOST_QUARTER "a quarter of the host's 8G"
+#define LIMIT_QUARTER "a quarter of the 512M limit"
 
 struct jvm_case {
 	const char *version, *cmdline;
@@ -246,24 +255,24 @@ static void test_jvm_heaps(void)
 {
 	static const struct jvm_case cases[] = {
 		/* the reference case, and the versions before and after each change */
-		{ "1.8.0_181", "java M", 1, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "1.8.0_191", "java M", 1, 512, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "1.8.0_191", "java M", 2, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "1.8.0_362", "java M", 2, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "1.8.0_372", "java M", 2, 512, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "9.0.4", "java M", 1, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "10.0.1", "java M", 1, 512, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "11.0.15", "java M", 2, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "11.0.16", "java M", 2, 512, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "14.0.2", "java M", 2, 512, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "17.0.5", "java M", 2, 512, 512, 8192, 128, "a quarter of the 512M limit", false },
+		{ "1.8.0_181", "java M", 1, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "1.8.0_191", "java M", 1, 512, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "1.8.0_191", "java M", 2, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "1.8.0_362", "java M", 2, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "1.8.0_372", "java M", 2, 512, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "9.0.4", "java M", 1, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "10.0.1", "java M", 1, 512, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "11.0.15", "java M", 2, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "11.0.16", "java M", 2, 512, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "14.0.2", "java M", 2, 512, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "17.0.5", "java M", 2, 512, 512, 8192, 128, LIMIT_QUARTER, false },
 		/* a limit of the parent's alone: v1 tells, v2 has to be asked */
-		{ "17.0.15", "java M", 1, 0, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "17.0.15", "java M", 2, 0, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "21.0.8", "java M", 2, 0, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "21.0.9", "java M", 2, 0, 512, 8192, 128, "a quarter of the 512M limit", false },
-		{ "23.0.2", "java M", 2, 0, 512, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "25.0.3", "java M", 2, 0, 512, 8192, 128, "a quarter of the 512M limit", false },
+		{ "17.0.15", "java M", 1, 0, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "17.0.15", "java M", 2, 0, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "21.0.8", "java M", 2, 0, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "21.0.9", "java M", 2, 0, 512, 8192, 128, LIMIT_QUARTER, false },
+		{ "23.0.2", "java M", 2, 0, 512, 8192, 2048, HOST_QUARTER, true },
+		{ "25.0.3", "java M", 2, 0, 512, 8192, 128, LIMIT_QUARTER, false },
 		/* as JDK 17.0.15 and 25.0.3 do with these limits */
 		{ "17", "java M", 2, 128, 128, 8192, 64, "half of the 128M limit", false },
 		{ "17", "java M", 2, 200, 200, 8192, 100, "half of the 200M limit", false },
@@ -273,9 +282,9 @@ static void test_jvm_heaps(void)
 		  false },
 		{ "17", "java M", 2, 511, 511, 8192, 128, "a quarter of the 511M limit", false },
 		{ "17", "java M", 2, 1024, 1024, 8192, 256, "a quarter of the 1G limit", false },
-		{ "17", "java M", 2, 0, 0, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "17", "java M", 2, 9000, 9000, 8192, 2048, "a quarter of the host's 8G", true },
-		{ "17", "java M", 0, 0, 0, 8192, 2048, "a quarter of the host's 8G", true },
+		{ "17", "java M", 2, 0, 0, 8192, 2048, HOST_QUARTER, true },
+		{ "17", "java M", 2, 9000, 9000, 8192, 2048, HOST_QUARTER, true },
+		{ "17", "java M", 0, 0, 0, 8192, 2048, HOST_QUARTER, true },
 		/* 32178700288 bytes, to the next 2M: what 8u to 25 take on large hosts */
 		{ "17", "java M", 2, 0, 0, 524288, 30688, "a quarter of the host's 512G, below 32G",
 		  true },
@@ -289,11 +298,11 @@ static void test_jvm_heaps(void)
 		{ "17", "java -XX:MaxRAM=1g M", 2, 512, 512, 8192, 256, "a quarter of MaxRAM=1G",
 		  false },
 		{ "17", "java -XX:-UseContainerSupport M", 2, 512, 512, 8192, 2048,
-		  "a quarter of the host's 8G", true },
+		  HOST_QUARTER, true },
 		{ "1.8.0_181", "java -XX:+UseCGroupMemoryLimitForHeap M", 1, 512, 512, 8192, 128,
-		  "a quarter of the 512M limit", false },
+		  LIMIT_QUARTER, false },
 		{ "1.8.0_121", "java -XX:+UseCGroupMemoryLimitForHeap M", 1, 512, 512, 8192, 2048,
-		  "a quarter of the host's 8G", true },
+		  HOST_QUARTER, true },
 		{ "17", "java -Xms1g M", 2, 512, 512, 8192, 1024, "its initial size", false },
 		{ "17", "java -Xmx512m M", 2, 512, 512, 8192, 512, "-Xmx512m", false },
 	};
@@ -340,12 +349,12 @@ static void test_jvm_unknown(void)
 static void test_jvm_sum(void)
 {
 	struct belief_options o = asked("17", "java -Xmx512m -Xss512k -XX:MaxMetaspaceSize=40m "
-					      "-XX:MaxDirectMemorySize=16m -XX:"
-					      "ReservedCodeCacheSize=24m Main", NULL, NULL);
+					      "-XX:MaxDirectMemorySize=16m "
+					      "-XX:ReservedCodeCacheSize=24m Main", NULL, NULL);
 	struct belief b = believed(&o, &plain);
 
-	CHECK_STR(b.sum, "heap 512M (-Xmx512m) + metaspace 40M + code cache 24M + 20 threads x 512K "
-			 "+ direct 16M + the runtime 32M = 634M");
+	CHECK_STR(b.sum, "heap 512M (-Xmx512m) + metaspace 40M + code cache 24M + 20 threads x "
+			 "512K + direct 16M + the runtime 32M = 634M");
 	CHECK(b.need_bytes == 634 * M && !b.is_nonheap_measured && b.is_heap_asked);
 	/* it takes more than its heap, so 512M do not fit below 512M */
 	CHECK(b.certain_bytes > 512 * M && b.certain_bytes <= 514 * M);
@@ -454,8 +463,8 @@ static void test_node(void)
 		      .heap_bytes == 148 * M);
 	CHECK(node(NULL, "node --max-old-space-size=200 a.js",
 		   "NODE_OPTIONS=--max-old-space-size=100", 2, 0, 8192).heap_bytes == 248 * M);
-	CHECK(node(NULL, "node -r x --max-old-space-size=200 a.js --max-old-space-size=9", NULL, 2, 0,
-		   8192).heap_bytes == 248 * M);
+	CHECK(node(NULL, "node -r x --max-old-space-size=200 a.js --max-old-space-size=9", NULL, 2,
+		   0, 8192).heap_bytes == 248 * M);
 	b = node("24.1.0", "node --max-old-space-size-percentage=75 a.js", NULL, 2, 512, 24104);
 	CHECK(b.heap_bytes == 384 * M + 12 * M && !b.sees_host);
 	/* certainly no more than what was asked for the old ones */

@@ -183,7 +183,8 @@ static void test_smaps(void)
 	CHECK(belief_heap_resident(g1, heap) == (1000 + 20 + 3 + 4) << 10);
 	CHECK(belief_heap_resident(g1, 60 * M) == NA_U64);
 	CHECK(belief_heap_resident(TEXT(MAP("7f0000000000-7f0004000000", "", "5")
-					MAP("7f0008000000-7f000c000000", "", "6")), heap) == NA_U64);
+					MAP("7f0008000000-7f000c000000", "", "6")), heap) ==
+	      NA_U64);
 	CHECK(belief_heap_resident(TEXT(MAP("7f0000000000-7f0004000000", "", "5")), heap) ==
 	      6 << 10);
 	CHECK(belief_heap_resident(TEXT(MAP("7f0000000000-7f0004000000", "/lib/x.so", "5")),
@@ -201,13 +202,17 @@ static void test_smaps(void)
 
 /* ---- processes ---- */
 
+static struct src_dir proc;
+
 static void open_host(const char *name)
 {
 	CHECK(!src_open_root(at(name)) && src_frame_begin() == 1);
+	CHECK(!src_dir_open(&proc, "proc"));
 }
 
 static void close_host(void)
 {
+	src_dir_close(&proc);
 	src_frame_end();
 	src_close();
 }
@@ -238,11 +243,11 @@ static void test_jvm_process(void)
 	host_add("j/proc/40/root/srv/opts", "-Xmx512m\n");
 	host_add("j/proc/40/root/opt/jdk/release", "JAVA_VERSION=\"11.0.15\"\n");
 	open_host("j");
-	belief_read_process(40, 1000, TEXT("40\t1"), false, &p);
+	belief_read_process(&proc, 40, 1000, TEXT("40\t1"), false, &p);
 	CHECK(p.options.kind == BELIEF_JVM && p.options.version.update == 15);
 	CHECK(p.options.jvm.max_heap_bytes == 512 * M && !p.options.has_environment);
 	CHECK(!p.perfdata[0] && !belief_read_perfdata(40, &p, &d));
-	belief_read_process(40, 1000, TEXT("40\t1"), true, &p);
+	belief_read_process(&proc, 40, 1000, TEXT("40\t1"), true, &p);
 	CHECK(p.options.jvm.max_heap_bytes == M && p.options.has_environment);
 	close_host();
 	/* its own word for it, under its own name for its user and its own number */
@@ -254,7 +259,7 @@ static void test_jvm_process(void)
 	put("j/proc/40/root/tmp/hsperfdata_app/1", t.data, t.len);
 	buf_free(&w.b);
 	open_host("j");
-	belief_read_process(40, 1000, TEXT("40\t1"), false, &p);
+	belief_read_process(&proc, 40, 1000, TEXT("40\t1"), false, &p);
 	CHECK(p.options.jvm.max_heap_bytes == 300 * M && p.options.has_environment);
 	CHECK(p.options.version.feature == 11);
 	CHECK(belief_read_perfdata(40, &p, &d) && d.heap_max_bytes == 300 * M);
@@ -281,15 +286,15 @@ static void test_other_processes(void)
 		 "#define NODE_MAJOR_VERSION 20\n#define NODE_MINOR_VERSION 3\n"
 		 "#define NODE_PATCH_VERSION 1\n");
 	open_host("o");
-	belief_read_process(50, 0, TEXT("50"), false, &p);
+	belief_read_process(&proc, 50, 0, TEXT("50"), false, &p);
 	CHECK(p.options.kind == BELIEF_JVM && p.options.jvm.max_heap_bytes == 64 * M);
 	CHECK(p.options.version.feature == 17);
-	belief_read_process(51, 0, TEXT("51"), false, &p);
+	belief_read_process(&proc, 51, 0, TEXT("51"), false, &p);
 	CHECK(p.options.kind == BELIEF_OTHER);
-	belief_read_process(52, 0, TEXT("52"), false, &p);
+	belief_read_process(&proc, 52, 0, TEXT("52"), false, &p);
 	CHECK(p.options.kind == BELIEF_NODE && p.options.version.feature == 20 &&
 	      p.options.version.update == 3);
-	belief_read_process(53, 0, TEXT(""), true, &p);
+	belief_read_process(&proc, 53, 0, TEXT(""), true, &p);
 	CHECK(p.options.kind == BELIEF_OTHER && !p.options.has_environment);
 	close_host();
 }
@@ -300,8 +305,8 @@ static void test_live(void)
 	struct belief_process p = { .perfdata = "" };
 	struct belief_perfdata d;
 
-	CHECK(!src_open_live() && src_frame_begin() == 1);
-	belief_read_process((uint32_t)getpid(), 0, TEXT(""), true, &p);
+	CHECK(!src_open_live() && src_frame_begin() == 1 && !src_dir_open(&proc, "proc"));
+	belief_read_process(&proc, (uint32_t)getpid(), 0, TEXT(""), true, &p);
 	CHECK(p.options.kind == BELIEF_OTHER && p.options.has_environment);
 	snprintf(p.perfdata, sizeof(p.perfdata), "dev/zero");
 	CHECK(!belief_read_perfdata((uint32_t)getpid(), &p, &d));
