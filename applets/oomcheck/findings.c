@@ -11,6 +11,7 @@
 
 #define FULL_RATIO 0.90                /* unreclaimable of the limit */
 #define SOME_RISK_MIN 0.01
+#define SOME_SHOWN_MIN 0.001
 #define STALL_MIN 0.05                 /* full, of the interval */
 #define HIGH_EVENTS_MIN 10
 #define REFAULT_SHARE_MIN 0.10         /* of the working set, in the interval */
@@ -62,6 +63,12 @@ const struct finding_kind oomcheck_findings[] = {
 static const char *bytes_text(struct arena *a, uint64_t bytes)
 {
 	return bytes == NA_U64 ? "-" : human_bytes(a, (double)bytes);
+}
+
+static const char *times_text(struct arena *a, uint64_t n)
+{
+	return n == NA_U64 ? "- times" : n == 1 ? "once" :
+		arena_printf(a, "%s times", human_count(a, (double)n));
 }
 
 static double share(uint64_t ns)
@@ -140,10 +147,9 @@ static void report_headroom(struct out *out, const struct memgroup *g)
 		return;
 	struct finding *f = start_group_finding(a, "oomcheck.no-headroom", STATE_RISK, g);
 
-	finding_line(f, "%s of its limit of %s can't be reclaimed; limit reached %s times, memory "
+	finding_line(f, "%s of its limit of %s can't be reclaimed; limit reached %s, memory "
 		     "pressure some %s", human_ratio(a, full), bytes_text(a, m->limit_bytes),
-		     g->own_max_events == NA_U64 ? "-" :
-		     human_count(a, (double)g->own_max_events), human_ratio(a, some));
+		     times_text(a, g->own_max_events), human_ratio(a, some));
 	add_parts(f, g);
 	finding_u64(f, "max_events", g->own_max_events);
 	finding_f64(f, "some_ratio", some);
@@ -159,10 +165,10 @@ static void add_pressure_trend(struct finding *f, const struct growth *growth)
 {
 	struct arena *a = f->arena;
 
-	if (isnan(growth->some_before_ratio) || isnan(growth->some_after_ratio))
-		return;
 	finding_f64(f, "some_before_ratio", growth->some_before_ratio);
 	finding_f64(f, "some_after_ratio", growth->some_after_ratio);
+	if (isnan(growth->some_before_ratio) || !(growth->some_after_ratio >= SOME_SHOWN_MIN))
+		return;
 	finding_line(f, "memory pressure some %s, then %s%s",
 		     human_ratio(a, growth->some_before_ratio),
 		     human_ratio(a, growth->some_after_ratio),
@@ -259,9 +265,9 @@ static void report_high(struct out *out, const struct memgroup *g)
 	finding_u64(f, "high_bytes", g->memory.high_bytes);
 	finding_f64(f, "full_ratio", share(g->full_ns));
 	finding_u64(f, "interval_ns", oomcheck.interval_ns);
-	finding_line(f, "above memory.high of %s %s times: %zu task%s held there at both looks "
-		     "(tid %u)", bytes_text(a, g->memory.high_bytes),
-		     human_count(a, (double)g->own_high_events), g->stuck_twice_count,
+	finding_line(f, "above memory.high of %s %s: %zu task%s held there at both looks (tid %u)",
+		     bytes_text(a, g->memory.high_bytes), times_text(a, g->own_high_events),
+		     g->stuck_twice_count,
 		     g->stuck_twice_count == 1 ? "" : "s", g->stuck_twice_tid);
 	add_parts(f, g);
 	finding_proof(f, "high in /%s/memory.events; /proc/%u/wchan "
@@ -288,9 +294,9 @@ static void report_limit_hit(struct out *out, const struct memgroup *g)
 		finding_line(f, "out of memory with the killer turned off "
 				"(memory.oom_control): tasks hang until somebody frees memory");
 	else
-		finding_line(f, "an allocation found nothing below its limit %s times, and nobody "
-			     "was killed: it failed (ENOMEM) or its task was going already",
-			     human_count(a, (double)g->own_oom_events));
+		finding_line(f, "an allocation found nothing below its limit %s, and nobody was "
+			     "killed: it failed (ENOMEM) or its task was going already",
+			     times_text(a, g->own_oom_events));
 	add_parts(f, g);
 	finding_proof(f, is_hanging ? "under_oom in /%s/memory.oom_control" :
 		      "oom in /%s/memory.events.local", folder_text(a, g));

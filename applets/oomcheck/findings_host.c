@@ -129,6 +129,8 @@ static void report_growing(struct out *out, const struct moved *m)
 	struct finding *f = start(out, "oomcheck.growing", STATE_RISK, m);
 
 	growth_describe(f, &growth, left_ns);
+	finding_line(f, "%s of %s available", human_bytes(f->arena, (double)h->available_bytes),
+		     human_bytes(f->arena, (double)h->total_bytes));
 	finding_proof(f, "MemAvailable in /proc/meminfo, twice");
 	end(out, f);
 }

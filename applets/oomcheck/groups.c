@@ -181,12 +181,16 @@ static uint64_t left_of(uint64_t limit, uint64_t used)
 	return limit == NA_U64 || used == NA_U64 ? NA_U64 : limit > used ? limit - used : 0;
 }
 
-/* The least of what is known: NA_U64 is the largest number there is. */
+/*
+ * The least over the levels. The host's memory, where it is not known, is no limit that counts; a
+ * group's own limit that can't be read may be lower than all others, so nothing is known below it.
+ */
 static void find_limit(struct memgroup *g)
 {
 	const struct memcg *m = &g->memory;
 	const struct memgroup *up = counted_in(g);
 
+	g->has_unknown_limit = m->limit_bytes == NA_U64 || (up && up->has_unknown_limit);
 	g->effective_limit_bytes = up ? up->effective_limit_bytes : oomcheck.total_bytes;
 	g->limited_by = up ? up->limited_by : NULL;
 	g->is_limited_above = up && up->is_limited_above;
@@ -200,6 +204,11 @@ static void find_limit(struct memgroup *g)
 		g->effective_limit_bytes = m->hierarchical_limit_bytes;
 		g->limited_by = NULL;
 		g->is_limited_above = true;
+	}
+	if (g->has_unknown_limit) {
+		g->effective_limit_bytes = NA_U64;
+		g->limited_by = NULL;
+		g->is_limited_above = false;
 	}
 }
 
@@ -219,6 +228,12 @@ static void find_swap(struct memgroup *g)
 	g->swap_left_bytes = left;
 }
 
+/* NA_U64, the largest number, where one is not known: so for the host, but not for a group. */
+static uint64_t least_left(uint64_t up, bool is_host, uint64_t here)
+{
+	return here == NA_U64 || (up == NA_U64 && !is_host) ? NA_U64 : less(up, here);
+}
+
 /* Usage is taken at the level whose limit it is. */
 static void find_headroom(struct memgroup *g)
 {
@@ -228,18 +243,22 @@ static void find_headroom(struct memgroup *g)
 
 	g->headroom_low_bytes = up ? up->headroom_low_bytes : h->free_bytes;
 	g->headroom_high_bytes = up ? up->headroom_high_bytes : h->available_bytes;
+	/* how much is used at a level that can't be seen is not known */
+	if (g->has_unknown_limit || g->is_limited_above) {
+		g->headroom_low_bytes = g->headroom_high_bytes = NA_U64;
+		return;
+	}
 	if (!memcg_is_limit(m->limit_bytes))
 		return;
-	uint64_t reclaimable = less(memcg_reclaimable(m), m->usage_bytes);
-	uint64_t low = left_of(m->limit_bytes, m->usage_bytes);
+	uint64_t low = left_of(m->limit_bytes, m->usage_bytes), high = low;
+	uint64_t reclaimable = memcg_reclaimable(m);
 
-	g->headroom_low_bytes = less(g->headroom_low_bytes, low);
-	if (!g->is_full || reclaimable == NA_U64 || m->usage_bytes == NA_U64)
-		g->headroom_high_bytes = g->is_full ? NA_U64 : less(g->headroom_high_bytes, low);
-	else
-		g->headroom_high_bytes =
-			less(g->headroom_high_bytes,
-			     left_of(m->limit_bytes, m->usage_bytes - reclaimable));
+	/* what was not read for being far from the limit counts as if nothing could be freed */
+	if (g->is_full && low != NA_U64)
+		high = reclaimable == NA_U64 ? NA_U64 :
+			left_of(m->limit_bytes, m->usage_bytes - less(reclaimable, m->usage_bytes));
+	g->headroom_low_bytes = least_left(g->headroom_low_bytes, !up, low);
+	g->headroom_high_bytes = least_left(g->headroom_high_bytes, !up, high);
 }
 
 static void find_need(struct memgroup *g)
@@ -452,6 +471,18 @@ void memgroups_look(struct out *out)
 	drop_tracks();
 }
 
+const char *memgroup_names(struct memgroup *g)
+{
+	struct cgroup_names names = { 0 };
+
+	if (g->names)
+		return g->names;
+	cgroup_name(src_arena(), g->path, &names);
+	cgroup_name_from_logs(src_arena(), &names);
+	g->names = cgroup_names_text(src_arena(), &names);
+	return g->names;
+}
+
 const struct memgroup *memgroup_find(const char *path)
 {
 	uintptr_t at = (uintptr_t)hash_find_name(&seen.by_path, path);
@@ -463,6 +494,7 @@ const struct memgroup *memgroup_find(const char *path)
 
 	for (size_t i = known; i < seen.group_count; i++)
 		derive(seen.groups[i]);
+	memgroup_names(g);
 	return g;
 }
 

@@ -101,6 +101,8 @@ static int look(struct out *out)
 	report_missing(out);
 	err = kills_look(out);
 	if (err >= 0)
+		err = gone_look(out);
+	if (err >= 0)
 		err = processes_look(out);
 	if (err < 0)
 		return err;
@@ -119,6 +121,7 @@ static int look(struct out *out)
 static void stop(void)
 {
 	processes_stop();
+	gone_stop();
 	kills_stop();
 	memgroups_stop();
 	host_stop();

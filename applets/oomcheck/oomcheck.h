@@ -16,7 +16,7 @@
 /* One group of the memory hierarchy at this look. */
 struct memgroup {
 	const char *path, *folder;             /* as in /proc/PID/cgroup; source path */
-	const char *names;                     /* container, pod; NULL none */
+	const char *names;                     /* container, pod; NULL none, or not asked for yet */
 	const struct memgroup *parent;         /* NULL: the root */
 	struct memcg memory;                   /* what its files say */
 	uint64_t effective_limit_bytes;        /* least of its own, its ancestors' and the host's */
@@ -25,6 +25,7 @@ struct memgroup {
 		headroom_high_bytes;           /* ... and if all reclaimable memory can be freed */
 	bool is_listed;                        /* has a limit or OOM history */
 	bool is_full; /* all of memory was read; else only what it takes to see it is far from full */
+	bool has_unknown_limit; /* its own or an ancestor's can't be read: nor is the effective one known */
 	bool is_limited_above;                 /* ... by a group that can't be seen from here (v1) */
 	uint64_t unreclaimable_bytes;          /* NA_U64 unless is_full */
 	uint64_t swap_left_bytes;              /* what it can still swap out; NA_U64 unknown */
@@ -119,7 +120,7 @@ void host_stop(void);
 /* groups.c: the groups of this look; NULL: no such group, or not seen. */
 extern const struct table group_table;
 const struct memgroup *memgroup_find(const char *path);
-#define groups_find memgroup_find
+const char *memgroup_names(struct memgroup *g);
 size_t memgroups_all(struct memgroup *const **list);      /* those that matter, parents first */
 void memgroups_look(struct out *out);
 void memgroups_show(struct out *out);
@@ -142,8 +143,18 @@ void stuck_look(struct memgroup *g);
 extern const struct table kills_table, victims_table;
 int kills_look(struct out *out);
 void kills_stop(void);
+/* Whether the log has a kill by the kernel of this process (0: any) in this group or below (NULL:
+ * any). KILLS_NO only of a log that is whole: from its first record on, and none missing. */
+enum kills_answer { KILLS_NO, KILLS_YES, KILLS_UNKNOWN };
+enum kills_answer kills_ask(uint64_t pid, const char *cgroup);
 /* Kills that this look's part of the log has, of victims in the group with this path. */
 uint64_t kills_logged(const char *path);
+
+/* gone.c: what is known of the end of those of -p that are not there; after kills_look. -ESRCH with
+ * fail text if none of them ever was, nor was killed. */
+int gone_look(struct out *out);
+bool gone_is(uint64_t pid);
+void gone_stop(void);
 
 /* processes.c: what processes believe, for -p or every process in a limited group. */
 extern const struct table processes_table;

@@ -392,25 +392,21 @@ static void show(struct out *out, const struct process *p, const struct belief *
 
 /* ---- a look ---- */
 
-/* Whom -p asks for must be there at the start; that one goes away later is no error. */
-static int check_asked(struct out *out)
+/* Those of -p that are there, but have no memory of their own. */
+static void report_others(struct out *out)
 {
 	const struct opt_numbers *pids = &oomcheck.selection.pids;
-	size_t missing = 0;
 
 	for (size_t i = 0; i < pids->count; i++) {
-		bool is_there = false;
+		bool is_there = gone_is(pids->items[i]);
 
 		for (size_t k = 0; k < seen.count; k++)
 			is_there |= seen.items[k].pid == pids->items[i];
-		if (is_there)
-			continue;
-		missing++;
-		fail(ESRCH, "no process %llu", (unsigned long long)pids->items[i]);
-		if (missing < pids->count)
-			out_missing(out, "%s", fail_text());
+		if (!is_there)
+			out_missing(out, "process %llu: a kernel thread, or a zombie, or not "
+				    "readable: nothing is known of its memory",
+				    (unsigned long long)pids->items[i]);
 	}
-	return missing && missing == pids->count ? -ESRCH : 0;
 }
 
 int processes_look(struct out *out)
@@ -427,10 +423,10 @@ int processes_look(struct out *out)
 	seen.has_proc = true;
 	if (collect() < 0)
 		out_missing(out, "%s", fail_text());
-	int err = is_first ? check_asked(out) : 0;
-
-	if (err < 0 || (is_first && !src_frame()->is_only))
-		return err;
+	if (is_first)
+		report_others(out);
+	if (is_first && !src_frame()->is_only)
+		return 0;
 	mark_next();
 	beliefs_begin();
 	for (size_t i = 0; i < seen.count; i++) {

@@ -7,10 +7,13 @@
 #include "common/report/redact.h"
 
 struct group_row {
-	const char *cgroup, *names, *limited_by;
+	const char *cgroup;
+	double left_ratio;
+	struct memgroup *group;
+	/* complete fills the rest, for rows that are printed: there may be thousands */
+	const char *names, *limited_by;
 	uint64_t limit_bytes, effective_limit_bytes, headroom_low_bytes, headroom_high_bytes,
 		swap_left_bytes;
-	double left_ratio;
 	uint64_t usage_bytes, working_set_bytes, unreclaimable_bytes, anon_bytes, file_bytes,
 		shmem_bytes, kernel_bytes, slab_reclaimable_bytes, slab_unreclaimable_bytes,
 		unevictable_bytes, dirty_bytes, peak_bytes, swap_bytes, high_bytes,
@@ -21,7 +24,6 @@ struct group_row {
 	uint64_t time_left_ns;
 	const char *oom_group, *oom_killer;
 	const char *container_id, *pod_uid;
-	struct memgroup *group;
 };
 
 static const struct column group_columns[] = {
@@ -118,7 +120,8 @@ const struct table group_table = { .name = "cgroups",
 				   TABLE(struct group_row, group_columns),
 				   .sort = "left_ratio",
 				   .top = true,
-				   .complete = complete };
+				   .complete = complete,
+				   .kept_size = offsetof(struct group_row, names) };
 
 /* No limit is no number. */
 static uint64_t shown_limit(uint64_t bytes)
@@ -135,6 +138,13 @@ static const char *limited_by(const struct memgroup *g)
 	return g->limited_by ? g->limited_by->path : "host";
 }
 
+/* Of nothing, nothing is left. */
+static double left_ratio(const struct memgroup *g)
+{
+	return g->effective_limit_bytes ? ratio_of(g->headroom_high_bytes, g->effective_limit_bytes) :
+					  0;
+}
+
 static void fill_sizes(struct group_row *row, const struct memgroup *g)
 {
 	const struct memcg *m = &g->memory;
@@ -148,7 +158,7 @@ static void fill_sizes(struct group_row *row, const struct memgroup *g)
 	row->limited_by = limited_by(g);
 	row->headroom_low_bytes = g->headroom_low_bytes;
 	row->headroom_high_bytes = g->headroom_high_bytes;
-	row->left_ratio = ratio_of(g->headroom_high_bytes, g->effective_limit_bytes);
+	row->left_ratio = left_ratio(g);
 	row->swap_left_bytes = g->swap_left_bytes;
 	row->usage_bytes = m->usage_bytes;
 	row->working_set_bytes = memcg_working_set(m);
@@ -198,7 +208,7 @@ static void fill_growth(struct group_row *row, const struct memgroup *g)
 	row->time_left_ns = memgroup_time_left(g, &growth);
 }
 
-/* Only for rows that are printed: groups far from their limit are read in full here. */
+/* Groups far from their limit are read in full only here. */
 static void complete(void *data)
 {
 	struct group_row *row = data;
@@ -207,6 +217,7 @@ static void complete(void *data)
 	memgroup_read_all(row->group);
 	fill_sizes(row, row->group);
 	fill_events(row, row->group);
+	fill_growth(row, row->group);
 	cgroup_name(src_arena(), row->group->path, &names);
 	cgroup_name_from_logs(src_arena(), &names);
 	row->names = cgroup_names_text(src_arena(), &names);
@@ -222,13 +233,14 @@ void memgroups_show(struct out *out)
 
 	for (size_t i = 0; i < count; i++) {
 		struct memgroup *g = list[i];
-		struct group_row row = { .cgroup = g->path, .group = g };
+		const struct group_row row = {
+			.cgroup = g->path,
+			.left_ratio = left_ratio(g),
+			.group = g,
+		};
 
 		if (!g->is_listed || !memgroup_is_selected(g))
 			continue;
-		fill_sizes(&row, g);
-		fill_events(&row, g);
-		fill_growth(&row, g);
 		out_row(out, &group_table, &row);
 		uint64_t kills = g->memory.oom_kills;
 

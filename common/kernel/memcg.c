@@ -94,9 +94,14 @@ struct kernel_parts {
 	uint64_t stack, tables, percpu, slab, vmalloc;
 };
 
+/* What is not there counts nothing; a sum that does not fit is unknown. */
 static uint64_t add_known(uint64_t sum, uint64_t part)
 {
-	return part == NA_U64 ? sum : sum == NA_U64 ? part : sum + part;
+	uint64_t both;
+
+	if (part == NA_U64 || sum == NA_U64)
+		return part == NA_U64 ? sum : part;
+	return __builtin_add_overflow(sum, part, &both) ? NA_U64 : both;
 }
 
 static uint64_t sum_parts(const struct kernel_parts *p)
@@ -330,10 +335,12 @@ static void read_limit_v1(struct src_dir *dir, struct memcg *m)
 
 static void read_rest_v1(struct src_dir *dir, struct memcg *m)
 {
-	uint64_t memsw = NA_U64;
+	uint64_t memsw = NA_U64, memsw_failcnt = NA_U64;
 
 	read_count(dir, "memory.failcnt", m, &m->failcnt);
-	m->max_events = m->local_max_events = m->failcnt;
+	/* where both limits are the same, that of memory and swap is reached first (try_charge) */
+	read_count(dir, "memory.memsw.failcnt", m, &memsw_failcnt);
+	m->max_events = m->local_max_events = add_known(m->failcnt, memsw_failcnt);
 	read_bytes(dir, "memory.max_usage_in_bytes", m, &m->peak_bytes);
 	read_bytes(dir, "memory.memsw.limit_in_bytes", m, &m->memsw_limit_bytes);
 	read_bytes(dir, "memory.kmem.limit_in_bytes", m, &m->kmem_limit_bytes);
@@ -400,9 +407,10 @@ uint64_t memcg_working_set(const struct memcg *m)
 
 uint64_t memcg_reclaimable(const struct memcg *m)
 {
-	uint64_t file = sum_u64(m->inactive_file_bytes, m->active_file_bytes);
-
-	return file == NA_U64 ? NA_U64 : add_known(file, m->slab_reclaimable_bytes);
+	if (m->inactive_file_bytes == NA_U64 || m->active_file_bytes == NA_U64)
+		return NA_U64;
+	return add_known(add_known(m->inactive_file_bytes, m->active_file_bytes),
+			 m->slab_reclaimable_bytes);
 }
 
 uint64_t memcg_unreclaimable(const struct memcg *m)

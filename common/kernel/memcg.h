@@ -34,7 +34,7 @@ struct memcg {
 	uint64_t anon_lists_bytes;     /* inactive and active anonymous pages, shmem among them: what
 	                                  only swap takes; mlocked pages are in unevictable alone */
 	uint64_t refaults;             /* workingset_refault* */
-	/* events; v1: failcnt and oom_control */
+	/* events; v1: max_events are failcnt and memsw.failcnt, oom_kills oom_control's */
 	uint64_t max_events, high_events, oom_events, oom_kills, oom_group_kills;
 	/* this group's own; v1: oom_kills of the victims in it, as there is no other count */
 	uint64_t local_max_events, local_oom_events, local_oom_kills, local_high_events;

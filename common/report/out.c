@@ -120,8 +120,10 @@ void out_row(struct out *o, const struct table *t, const void *row)
 
 	if (slot->left_out)
 		return;
-	slot->rows = mem_grow(slot->rows, &slot->cap, slot->count + 1, t->row_size);
-	memcpy(slot->rows + slot->count++ * t->row_size, row, t->row_size);
+	size_t kept = table_kept_size(t);
+
+	slot->rows = mem_grow(slot->rows, &slot->cap, slot->count + 1, kept);
+	memcpy(slot->rows + slot->count++ * kept, row, kept);
 }
 
 void out_finding(struct out *o, struct finding *f)
