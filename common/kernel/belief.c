@@ -249,7 +249,8 @@ static const char *why_jvm_sees_host(struct arena *a, const struct belief_option
 	if (!is_container_aware(o))
 		return arena_printf(a, "%s does not read control groups, 8u191 and 10 do", name);
 	if (!reads_cgroup(o, v))
-		return arena_printf(a, "%s does not read cgroup v2, 8u372, 11.0.16 and 15 do", name);
+		return arena_printf(a, "%s does not read cgroup v2, 8u372, 11.0.16 and 15 do",
+				    name);
 	return arena_printf(a, "%s reads its own group's limit, 21.0.9 and 24 also its ancestors'",
 			    name);
 }
@@ -454,11 +455,12 @@ void belief_make(struct arena *arena, const struct belief_options *o, const stru
 	*belief = b;
 }
 
-const char *belief_verdict(uint64_t need_bytes, uint64_t limit_bytes)
+const char *belief_verdict(const struct belief *b, uint64_t limit_bytes)
 {
-	if (need_bytes == NA_U64 || limit_bytes == NA_U64 || limit_bytes == MEMCG_NONE)
+	if (b->need_bytes == NA_U64 || !b->is_heap_sure || limit_bytes == NA_U64 ||
+	    limit_bytes == MEMCG_NONE)
 		return NULL;
-	if (need_bytes > limit_bytes)
+	if (b->certain_bytes != NA_U64 && b->certain_bytes > limit_bytes)
 		return "cannot fit";
-	return need_bytes > limit_bytes - limit_bytes / 10 ? "tight" : "fits";
+	return b->need_bytes > limit_bytes - limit_bytes / 10 ? "tight" : "fits";
 }
