@@ -120,7 +120,8 @@ static void look_closer(struct process *p)
 
 	if (!k) {
 		k = *at = mem_alloc(sizeof(*k));
-		learnt.list = mem_grow(learnt.list, &learnt.cap, learnt.count + 1, sizeof(*learnt.list));
+		learnt.list =
+			mem_grow(learnt.list, &learnt.cap, learnt.count + 1, sizeof(*learnt.list));
 		learnt.list[learnt.count++] = k;
 	}
 	if (!k->look || k->start_ticks != p->start_ticks) {

@@ -249,7 +249,8 @@ static const char *why_jvm_sees_host(struct arena *a, const struct belief_option
 	if (!is_container_aware(o))
 		return arena_printf(a, "%s does not read control groups, 8u191 and 10 do", name);
 	if (!reads_cgroup(o, v))
-		return arena_printf(a, "%s does not read cgroup v2, 8u372, 11.0.16 and 15 do", name);
+		return arena_printf(a, "%s does not read cgroup v2, 8u372, 11.0.16 and 15 do",
+				    name);
 	return arena_printf(a, "%s reads its own group's limit, 21.0.9 and 24 also its ancestors'",
 			    name);
 }
