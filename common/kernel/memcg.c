@@ -281,9 +281,11 @@ static void read_stat(struct src_dir *dir, int version, struct memcg *m)
 {
 	struct text t;
 
-	if (!read_file(dir, "memory.stat", m, &t))
-		note_trouble(m, "memory.stat", "missing");
-	else if (memcg_parse_stat(t, version, m) < 0)
+	if (!read_file(dir, "memory.stat", m, &t)) {
+		/* the root of v2 has not always had one */
+		if (memcg_is_limit(m->limit_bytes))
+			note_trouble(m, "memory.stat", "missing");
+	} else if (memcg_parse_stat(t, version, m) < 0)
 		note_trouble(m, NULL, fail_text());
 }
 
