@@ -116,14 +116,18 @@ const struct table victims_table = {
 
 /* ---- rows ---- */
 
-static const char *place_of(struct arena *a, const struct oom_kill *k)
+static const char *file_name(void)
 {
 	const char *log = oomcheck.selection.log;
 
-	if (!log)
+	return strcmp(log, "-") != 0 ? log : "standard input";
+}
+
+static const char *place_of(struct arena *a, const struct oom_kill *k)
+{
+	if (!oomcheck.selection.log)
 		return arena_printf(a, "/dev/kmsg sequence %llu", (unsigned long long)k->sequence);
-	return arena_printf(a, "%s line %llu", !strcmp(log, "-") ? "standard input" : log,
-			    (unsigned long long)k->line);
+	return arena_printf(a, "%s line %llu", file_name(), (unsigned long long)k->line);
 }
 
 static const char *names_of(struct arena *a, const char *cgroup)
@@ -415,9 +419,10 @@ static int look_at_file(struct out *out)
 	if (err < 0)
 		return err;
 	kills.is_read = true;
-	if (!kills.log.stamped && !kills.log.count)
-		out_missing(out, "%s: no line of it looks like a kernel log's",
-			    oomcheck.selection.log);
+	if (!kills.log.lines)
+		out_missing(out, "%s: empty", file_name());
+	else if (!kills.log.stamped && !kills.log.count)
+		out_missing(out, "%s: no line of it looks like a kernel log's", file_name());
 	say_gaps(out);
 	show_kills(out);
 	return 0;

@@ -144,7 +144,7 @@ static const char *host_verdict(struct arena *a, const struct oom_kill *k)
 		return arena_printf(a, "the nodes its memory policy allows%s ran out, not the "
 				    "whole host", nodes);
 	default:
-		return "for lack of memory; the log does not say whose";
+		return "memory ran out; the log does not say whose";
 	}
 }
 

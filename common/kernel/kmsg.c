@@ -110,24 +110,36 @@ static enum kmsg_kind kind_at(struct text rest)
 	return KMSG_OTHER;
 }
 
+/* By a sign's first byte: which second bytes (by their low five bits) there are. Every sign has
+ * two. */
+static const uint32_t *sign_starts(void)
+{
+	static uint32_t starts[256];
+	static bool is_ready;
+
+	for (size_t i = 0; !is_ready && i < SIGNS; i++) {
+		const unsigned char *needle = (const unsigned char *)signs[i].needle;
+
+		starts[needle[0]] |= 1u << (needle[1] & 31);
+	}
+	is_ready = true;
+	return starts;
+}
+
 enum kmsg_kind kmsg_classify(struct text line)
 {
-	static bool may_start[256], is_ready;
-	bool is_inside_word = false;
+	const uint32_t *starts = sign_starts();
 
-	for (size_t i = 0; !is_ready && i < SIGNS; i++)
-		may_start[(unsigned char)signs[i].needle[0]] = true;
-	is_ready = true;
-	for (size_t i = 0; i < line.len; i++) {
-		const char c = line.data[i];
+	for (size_t i = 0; i + 1 < line.len; i++) {
+		const uint32_t seconds = starts[(unsigned char)line.data[i]];
 
-		if (!is_inside_word && may_start[(unsigned char)c]) {
-			enum kmsg_kind k = kind_at((struct text){ line.data + i, line.len - i });
+		if (!(seconds >> (line.data[i + 1] & 31) & 1) ||
+		    (i > 0 && is_word_byte(line.data[i - 1])))
+			continue;
+		enum kmsg_kind k = kind_at((struct text){ line.data + i, line.len - i });
 
-			if (k != KMSG_OTHER)
-				return k;
-		}
-		is_inside_word = is_word_byte(c);
+		if (k != KMSG_OTHER)
+			return k;
 	}
 	return KMSG_OTHER;
 }

@@ -124,17 +124,17 @@ static void end_stamp(struct scan *s, const char *start, struct logline *l,
 	scan_literal(s, " ");
 }
 
-/* A date that stands free. has_source: a host or program follows. */
+/* A date that stands free. Sets has_source if a host or program follows. */
 static bool take_stamp(struct scan *s, struct logline *l, bool *has_source)
 {
 	const char *start = s->at;
 	const size_t n = left(s);
 
-	*has_source = true;
 	if (looks_syslog(start, n)) {
 		s->at += SYSLOG_LENGTH;
 		if (scan_literal(s, "."))
 			take_digits(s);
+		*has_source = true;
 		end_stamp(s, start, l, STAMP_SYSLOG);
 	} else if (looks_iso(start, n)) {
 		s->at += ISO_LENGTH;
@@ -145,6 +145,7 @@ static bool take_stamp(struct scan *s, struct logline *l, bool *has_source)
 		end_stamp(s, start, l, STAMP_ISO);
 	} else if (looks_date(start, n)) {
 		s->at += DATE_LENGTH;
+		*has_source = true;
 		end_stamp(s, start, l, STAMP_DATE);
 	} else {
 		return false;
@@ -494,6 +495,8 @@ static uint64_t iso_ns(struct scan *s, int64_t utc_offset_s)
 
 uint64_t logline_realtime(const struct logline *l, uint64_t now_ns, int64_t utc_offset_s)
 {
+	if (!l->stamp_text.len)
+		return NA_U64;
 	struct scan s = scan_of(l->stamp_text);
 
 	switch (l->stamp) {

@@ -123,9 +123,9 @@ static void on_kernel_line(struct oomlog *log, const struct logline *l)
 	case 'm':
 	case 's':
 	case 'k':
-		if (oomreport_usage(log, l))
-			break;
-		/* fall through */
+		if (!oomreport_usage(log, l))
+			oomreport_stats(log, l);
+		break;
 	case 'a':
 	case 'c':
 	case 'f':

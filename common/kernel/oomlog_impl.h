@@ -6,6 +6,7 @@
 
 #define OOM_NAME_MAX 64                /* a comm of 15 bytes, each as \xNN */
 #define OOM_COLUMNS_MAX 16
+#define OOM_USAGE_UNKNOWN { NA_U64, NA_U64, NA_U64 }
 
 /* ---- oomlog_line.c: single lines; all texts lie in the line ---- */
 
@@ -21,6 +22,8 @@ struct oom_victim {
 	bool is_chosen;                /* Kill, not Killed: a child may go in its place */
 };
 bool oomline_victim(struct text text, struct oom_victim *v);
+/* It began as one, with an id or the end of the line behind its words. */
+bool oomline_is_garbled(struct text text);
 /* "OOM victim 9 (a) is already exiting. Skip killing the task" */
 bool oomline_exiting(struct text text, uint64_t *pid);
 

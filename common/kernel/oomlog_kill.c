@@ -6,7 +6,7 @@
 #define GROUP_NS 100000000u            /* the members of a group die at once */
 #define RECENT 64                      /* kills looked back for the same victim */
 
-static const struct oom_usage unknown_usage = { NA_U64, NA_U64, NA_U64 };
+static const struct oom_usage unknown_usage = OOM_USAGE_UNKNOWN;
 
 static uint64_t realtime_of(const struct oomlog *log, const struct logline *l)
 {
@@ -42,7 +42,9 @@ static struct oom_kill *add_kill(struct oomlog *log, const struct logline *l)
 static void add_stat(struct oom_kill *k, const struct oom_stat *s)
 {
 	const bool is_total = s->total_anon_bytes != NA_U64;
-	const uint64_t shmem = is_total ? s->total_shmem_bytes : s->shmem_bytes,
+	/* v2 has but one, with all below */
+	const uint64_t shmem = is_total && s->total_shmem_bytes != NA_U64 ? s->total_shmem_bytes :
+									    s->shmem_bytes,
 		       file = is_total ? s->total_file_bytes : s->file_bytes;
 
 	k->memcg_anon_bytes = is_total ? s->total_anon_bytes : s->anon_bytes;
@@ -104,14 +106,46 @@ static void add_report(struct oomlog *log, const struct logline *l, struct oom_k
 	add_tasks(log, l, k, r);
 }
 
+/*
+ * "CGROUP,task=COMM" was split at its last ",task=". This line knows the name for certain: if it
+ * has one in it, the group ends before it.
+ */
+static const char *settle_group(struct oomlog *log, const struct oom_kill *k, const char *comm)
+{
+	const size_t len = strlen(k->cgroup), right = strlen(comm), guess = strlen(k->comm),
+		     word = strlen(",task=");
+
+	if (right < guess + word || right - guess > len)
+		return k->cgroup;
+	const char *cut = k->cgroup + len - (right - guess);
+
+	if (memcmp(cut, ",task=", word) != 0)
+		return k->cgroup;
+	return arena_copy(log->arena, k->cgroup, (size_t)(cut - k->cgroup));
+}
+
+/* A child went in the place of the one chosen: it is no other any more. */
+static void drop_task(struct oom_kill *k, uint64_t pid)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < k->task_count; i++)
+		if (k->tasks[i].pid != pid)
+			k->tasks[kept++] = k->tasks[i];
+	k->task_count = kept;
+}
+
 static void add_victim(struct oomlog *log, const struct logline *l, struct oom_kill *k,
 		       const struct oom_victim *v, enum oom_constraint constraint)
 {
 	const bool is_other = k->pid != v->pid;
+	const char *comm = oomlog_copy(log, l, v->comm);
 
-	if (is_other || !k->comm)
-		k->comm = oomlog_copy(log, l, v->comm);
+	if (!is_other && k->cgroup && k->comm)
+		k->cgroup = settle_group(log, k, comm);
+	k->comm = comm;
 	k->pid = v->pid;
+	drop_task(k, v->pid);
 	if (is_other || v->uid != NA_U64)
 		k->uid = v->uid;
 	if (is_other || v->oom_score_adj != NA_I64)
@@ -269,8 +303,7 @@ void oomkill_victim(struct oomlog *log, const struct logline *l, struct text tex
 			log->kills[told - 1].is_void = true;
 		oomreport_of(log, l)->is_open = false;
 	} else if (!oomline_victim(text, &v)) {
-		if ((text_starts(text, "Kill process ") || text_starts(text, "Killed process ")) &&
-		    !log->garbled++)
+		if (oomline_is_garbled(text) && !log->garbled++)
 			log->garbled_line = log->lines;
 	} else if (v.is_chosen) {
 		on_chosen(log, l, &v, constraint);

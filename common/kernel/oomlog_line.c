@@ -132,9 +132,9 @@ static void read_sizes(struct text t, struct oom_victim *v)
 	v->uid = number_of(t, "UID:");
 	if (v->uid == NA_U64)
 		v->uid = number_of(t, "), UID ");
-	/* 5.4 gives bytes and says kB; no page tables are as large as what they map */
+	/* 5.4 gives bytes and says kB: whole pages, and more than page tables come to */
 	if (v->pgtables_bytes != NA_U64 && v->total_vm_bytes != NA_U64 &&
-	    v->pgtables_bytes > v->total_vm_bytes && v->pgtables_bytes % (4096 << 10) == 0)
+	    v->pgtables_bytes > v->total_vm_bytes / 64 && v->pgtables_bytes % (4096 << 10) == 0)
 		v->pgtables_bytes >>= 10;
 	if (adj) {
 		struct scan s = scan_of(behind(t, adj, "oom_score_adj:"));
@@ -161,6 +161,14 @@ bool oomline_victim(struct text text, struct oom_victim *v)
 	return true;
 }
 
+bool oomline_is_garbled(struct text text)
+{
+	struct scan s = scan_of(text);
+
+	return (scan_literal(&s, "Kill process ") || scan_literal(&s, "Killed process ")) &&
+	       (s.at == s.end || (*s.at >= '0' && *s.at <= '9'));
+}
+
 bool oomline_exiting(struct text text, uint64_t *pid)
 {
 	struct scan s = scan_of(text);
@@ -171,13 +179,14 @@ bool oomline_exiting(struct text text, uint64_t *pid)
 
 /* ---- "oom-kill:" ---- */
 
-/* Behind the last KEY only digits. */
-static bool cut_number(struct text *t, const char *key, uint64_t *value)
+/* Takes the last KEY off; what stands behind it is the value. */
+static bool cut_value(struct text *t, const char *key, struct text *value)
 {
 	const char *p = find_last(*t, key);
 
-	if (!p || !scan_all_u64(behind(*t, p, key), value))
+	if (!p)
 		return false;
+	*value = behind(*t, p, key);
 	*t = up_to(*t, p);
 	return true;
 }
@@ -263,17 +272,13 @@ static void read_groups(struct text t, struct text known, struct oom_facts *f)
 bool oomline_facts(struct text text, struct text known, struct oom_facts *f)
 {
 	struct oom_facts new = { .uid = NA_U64 };
-	struct text t = text, word;
+	struct text t = text, word, uid, pid;
 
-	cut_number(&t, ",uid=", &new.uid);
-	if (!cut_number(&t, ",pid=", &new.pid))
+	/* an id without what follows it may have been cut */
+	if (!cut_value(&t, ",uid=", &uid) || (uid.len && !scan_all_u64(uid, &new.uid)) ||
+	    !cut_value(&t, ",pid=", &pid) || !scan_all_u64(pid, &new.pid) ||
+	    !cut_value(&t, ",task=", &new.comm))
 		return false;
-	const char *task = find_last(t, ",task=");
-
-	if (!task)
-		return false;
-	new.comm = behind(t, task, ",task=");
-	t = up_to(t, task);
 	struct scan s = scan_of(t);
 
 	if (scan_literal(&s, "constraint=") && scan_until(&s, ',', &word))
@@ -370,15 +375,18 @@ bool oomline_stat_path(struct text text, struct text *path, struct text *stats)
 	if (!scan_literal(&s, "Memory cgroup stats for "))
 		return false;
 	const struct text t = scan_rest(&s);
-	const char *p = find_last(t, ": cache:");
 
 	*stats = (struct text){ t.data + t.len, 0 };
 	*path = t;
-	if (p) {
+	if (t.len && t.data[t.len - 1] == ':') {
+		path->len--;
+	} else {
+		const char *p = find_last(t, ": cache:");
+
+		if (!p)
+			return false;
 		*path = up_to(t, p);
 		*stats = behind(t, p, ": ");
-	} else if (t.len && t.data[t.len - 1] == ':') {
-		path->len--;
 	}
 	return path->len > 0;
 }

@@ -6,11 +6,10 @@
 #include "common/kernel/kmsg.h"
 #include "common/kernel/oomlog_impl.h"
 
-static const struct oom_usage unknown_usage = { NA_U64, NA_U64, NA_U64 };
-static const struct oom_stat unknown_stat = { NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64 };
 static const struct oom_report unbegun = {
-	.boot_ns = NA_U64, .memory = unknown_usage, .memsw = unknown_usage, .swap = unknown_usage,
-	.kmem = unknown_usage, .stat = unknown_stat,
+	.boot_ns = NA_U64, .memory = OOM_USAGE_UNKNOWN, .memsw = OOM_USAGE_UNKNOWN,
+	.swap = OOM_USAGE_UNKNOWN, .kmem = OOM_USAGE_UNKNOWN,
+	.stat = { NA_U64, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64 },
 };
 
 static void begin_report(struct oomlog *log, struct oom_report *r, struct text caller)

@@ -1,1 +1,1 @@
-perfbox oomcheck --root @oom-killed --past -q --table cgroups
+perfbox oomcheck --root @oom-counted --past -q --table cgroups

@@ -1,1 +1,1 @@
-perfbox oomcheck --root @oom-killed --redact --table findings
+perfbox oomcheck --root @oom-counted --redact --table findings
