@@ -21,7 +21,8 @@ struct known {
 	uint32_t pid;
 	uint64_t start_ticks;
 	unsigned look;                         /* last seen at */
-	struct belief_process process;
+	struct belief_process *process;        /* NULL: no runtime that is known here */
+	uint64_t arenas;                       /* then: MALLOC_ARENA_MAX */
 	uint64_t measured_ns;                  /* when; 0 never */
 	uint64_t heap_resident_bytes;
 };
@@ -105,30 +106,44 @@ static void read_cpu(struct process *p, struct belief_view *v)
 
 enum belief_kind process_kind(const struct process *p)
 {
-	return p->known ? p->known->process.options.kind : BELIEF_OTHER;
+	return p->known && p->known->process ? p->known->process->options.kind : BELIEF_OTHER;
 }
 
 struct belief_version process_version(const struct process *p)
 {
-	return p->known ? p->known->process.options.version : (struct belief_version){ 0, 0 };
+	return p->known && p->known->process ? p->known->process->options.version :
+		(struct belief_version){ 0, 0 };
 }
 
-static void look_closer(struct process *p)
+static void learn(struct src_dir *proc, const struct process *p, struct known *k)
+{
+	struct belief_process read;
+
+	belief_read_process(proc, p->pid, p->uid, p->nspid, oomcheck.selection.reads_environment,
+			    &read);
+	k->arenas = read.options.arenas;
+	if (read.options.kind == BELIEF_OTHER)
+		return;
+	k->process = mem_alloc(sizeof(read));
+	*k->process = read;
+}
+
+static void look_closer(struct src_dir *proc, struct process *p)
 {
 	void **at = hash_number(&learnt.by_pid, p->pid);
 	struct known *k = *at;
 
 	if (!k) {
 		k = *at = mem_alloc(sizeof(*k));
-		learnt.list =
-			mem_grow(learnt.list, &learnt.cap, learnt.count + 1, sizeof(*learnt.list));
+		learnt.list = mem_grow(learnt.list, &learnt.cap, learnt.count + 1,
+				       sizeof(*learnt.list));
 		learnt.list[learnt.count++] = k;
 	}
 	if (!k->look || k->start_ticks != p->start_ticks) {
+		free(k->process);
 		*k = (struct known){ .pid = p->pid, .start_ticks = p->start_ticks,
 				     .heap_resident_bytes = NA_U64 };
-		belief_read_process(p->pid, p->uid, p->nspid, oomcheck.selection.reads_environment,
-				    &k->process);
+		learn(proc, p, k);
 	}
 	k->look = learnt.looks;
 	p->known = k;
@@ -144,6 +159,7 @@ static void drop_gone(void)
 		struct known *k = learnt.list[i];
 
 		if (k->look != learnt.looks) {
+			free(k->process);
 			free(k);
 			continue;
 		}
@@ -170,21 +186,20 @@ static struct belief_view view_of(const struct process *p)
 }
 
 /* Whether the stated allowances would decide what only a measurement should. */
-static bool is_open(const struct process *p)
+static bool is_open(const struct process *p, const struct belief *b)
 {
-	const struct belief *b = &p->belief;
-
 	if (p->is_asked)
 		return true;
-	return process_is_limited(p) && b->need_bytes != NA_U64 &&
-		b->certain_bytes <= p->group->effective_limit_bytes &&
-		strcmp(belief_verdict(b->need_bytes, p->group->effective_limit_bytes), "fits") != 0;
+	const char *verdict = process_is_limited(p) ?
+		belief_verdict(b, p->group->effective_limit_bytes) : NULL;
+
+	return verdict && !strcmp(verdict, "tight");
 }
 
-static void measure_heap(struct process *p)
+static void measure_heap(const struct process *p, uint64_t heap)
 {
 	struct known *k = p->known;
-	uint64_t now = src_frame()->monotonic_ns, heap = p->belief.heap_bytes;
+	uint64_t now = src_frame()->monotonic_ns;
 	struct text smaps;
 
 	if (heap == NA_U64 || heap > NA_U64 / 2 ||
@@ -196,29 +211,41 @@ static void measure_heap(struct process *p)
 		NA_U64 : belief_heap_resident(smaps, heap);
 }
 
-void beliefs_find(struct process *p)
+/* A program of no known runtime: only what malloc may do. */
+static void believe_other(const struct process *p, const struct belief_view *v, struct belief *b)
 {
-	look_closer(p);
+	const struct belief_options other = { .kind = BELIEF_OTHER, .arenas = p->known->arenas };
+	const struct belief_measured unmeasured = { NA_U64, NA_U64, NULL };
 
-	const struct belief_process *b = &p->known->process;
+	belief_make(src_arena(), &other, v, &unmeasured, b);
+}
+
+void beliefs_find(struct src_dir *proc, struct process *p, struct belief *belief)
+{
 	struct belief_view v = view_of(p);
 	struct belief_perfdata perfdata;
+
+	look_closer(proc, p);
+	const struct belief_process *b = p->known->process;
 	struct belief_measured m = {
 		.anon_bytes = p->anon_bytes, .heap_resident_bytes = p->known->heap_resident_bytes,
 	};
 
+	if (!b) {
+		believe_other(p, &v, belief);
+		return;
+	}
 	if (p->swap_bytes != NA_U64 && m.anon_bytes != NA_U64)
 		m.anon_bytes += p->swap_bytes;
 	if (belief_read_perfdata(p->pid, b, &perfdata))
 		m.perfdata = &perfdata;
-	if (b->options.kind != BELIEF_OTHER)
-		read_cpu(p, &v);
-	belief_make(src_arena(), &b->options, &v, &m, &p->belief);
-	if (b->options.kind != BELIEF_JVM || !is_open(p))
+	read_cpu(p, &v);
+	belief_make(src_arena(), &b->options, &v, &m, belief);
+	if (b->options.kind != BELIEF_JVM || !is_open(p, belief))
 		return;
-	measure_heap(p);
+	measure_heap(p, belief->heap_bytes);
 	m.heap_resident_bytes = p->known->heap_resident_bytes;
-	belief_make(src_arena(), &b->options, &v, &m, &p->belief);
+	belief_make(src_arena(), &b->options, &v, &m, belief);
 }
 
 void beliefs_begin(void)
@@ -235,8 +262,10 @@ void beliefs_end(void)
 
 void beliefs_stop(void)
 {
-	for (size_t i = 0; i < learnt.count; i++)
+	for (size_t i = 0; i < learnt.count; i++) {
+		free(learnt.list[i]->process);
 		free(learnt.list[i]);
+	}
 	free(learnt.list);
 	hash_free(&learnt.by_pid);
 	hash_free(&learnt.quotas);

@@ -22,10 +22,8 @@ static void prove_limit(struct finding *f, struct arena *a, const struct process
 	finding_proof(f, "/proc/%u/cmdline; /%s/%s", p->pid, folder, file);
 }
 
-static void add_evidence(struct finding *f, const struct process *p)
+static void add_evidence(struct finding *f, const struct process *p, const struct belief *b)
 {
-	const struct belief *b = &p->belief;
-
 	finding_u64(f, "heap_bytes", b->heap_bytes);
 	finding_u64(f, "nonheap_bytes", b->is_nonheap_measured ? b->nonheap_bytes : NA_U64);
 	finding_u64(f, "certain_bytes", b->certain_bytes);
@@ -36,35 +34,35 @@ static void add_evidence(struct finding *f, const struct process *p)
 	finding_u64(f, "threads", p->threads);
 }
 
-static void add_room(struct arena *a, struct finding *f, const struct process *p)
+static void add_room(struct arena *a, struct finding *f, const struct belief *b, uint64_t limit)
 {
-	const uint64_t heap = p->belief.heap_bytes, limit = p->group->effective_limit_bytes;
+	const uint64_t heap = b->heap_bytes;
 
-	if (p->belief.is_nonheap_measured)
+	if (b->is_nonheap_measured)
 		return;
 	if (heap > limit)
 		finding_line(f, "the heap alone is %s more than the limit",
 			     human_bytes(a, (double)(heap - limit)));
 	else if (heap == limit)
 		finding_line(f, "the heap alone is the whole limit");
-	else
+	else if (b->certain_bytes > heap)
 		finding_line(f, "the heap leaves %s of the limit, %s is needed at least",
 			     human_bytes(a, (double)(limit - heap)),
-			     human_bytes(a, (double)(p->belief.certain_bytes - heap)));
+			     human_bytes(a, (double)(b->certain_bytes - heap)));
 }
 
-static void report(struct out *out, const struct process *p, const char *id)
+static void report(struct out *out, const struct process *p, const struct belief *b,
+		   const char *id)
 {
 	struct arena *a = out_arena(out);
 	struct finding *f = finding_start(a, oomcheck_findings, id, STATE_RISK,
 					  process_name(a, p));
-	const struct belief *b = &p->belief;
 
 	f->names = redact_name(a, NAME_CONTAINER, p->group->names);
-	add_evidence(f, p);
+	add_evidence(f, p, b);
 	finding_text(f, "cgroup", NAME_CGROUP, p->group->path);
 	finding_line(f, "%s > %s", b->sum, process_limit_text(a, p));
-	add_room(a, f, p);
+	add_room(a, f, b, p->group->effective_limit_bytes);
 	if (b->sees_host && b->why_host)
 		finding_line(f, "%s", b->why_host);
 	prove_limit(f, a, p);
@@ -72,15 +70,13 @@ static void report(struct out *out, const struct process *p, const char *id)
 	out_finding(out, f);
 }
 
-void findings_process(struct out *out, const struct process *p)
+void findings_process(struct out *out, const struct process *p, const struct belief *b)
 {
-	const struct belief *b = &p->belief;
-
 	if (!process_is_limited(p) || !b->is_heap_sure || b->certain_bytes == NA_U64 ||
 	    !b->sum || b->certain_bytes <= p->group->effective_limit_bytes)
 		return;
 	if (b->sees_host)
-		report(out, p, "oomcheck.believes-host-memory");
+		report(out, p, b, "oomcheck.believes-host-memory");
 	else if (b->is_heap_asked)
-		report(out, p, "oomcheck.heap-exceeds-limit");
+		report(out, p, b, "oomcheck.heap-exceeds-limit");
 }

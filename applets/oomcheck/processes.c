@@ -285,7 +285,7 @@ static const struct column columns[] = {
 	STATED(need_bytes, "NEED", "heap and the rest"),
 	BYTES(limit_bytes, "LIMIT", "the least limit on the way up, or the host's memory"),
 	COL(struct process_row, verdict, "VERDICT", ROLE_TEXT, UNIT_TEXT,
-	    "need against limit: fits, tight (above nine tenths), cannot fit"),
+	    "need against limit: fits, tight (above nine tenths of it), cannot fit (for certain)"),
 	BYTES(rss_bytes, "RSS", "memory it has now"),
 	BYTES(anon_bytes, NULL, "the part of it that is its own"),
 	BYTES(file_bytes, NULL, "the part of it that is file pages"),
@@ -330,10 +330,9 @@ const struct table processes_table = {
 	.top = true,
 };
 
-static void fill_belief(struct arena *a, struct process_row *row, const struct process *p)
+static void fill_belief(struct arena *a, struct process_row *row, const struct process *p,
+			const struct belief *b)
 {
-	const struct belief *b = &p->belief;
-
 	row->runtime = belief_kind_name(process_kind(p));
 	row->version = belief_version_text(a, process_kind(p), process_version(p));
 	row->heap_bytes = b->heap_bytes;
@@ -361,7 +360,7 @@ static const char *next_text(const struct process *p)
 	return p->is_next_on_host ? "host" : NULL;
 }
 
-static void show(struct out *out, const struct process *p)
+static void show(struct out *out, const struct process *p, const struct belief *b)
 {
 	struct arena *a = out_arena(out);
 	const struct memgroup *g = p->group;
@@ -381,12 +380,13 @@ static void show(struct out *out, const struct process *p)
 	/* one number is the process itself */
 	if (p->nspid.len && memchr(p->nspid.data, '\t', p->nspid.len))
 		row.nspid = p->nspid.data;
-	fill_belief(a, &row, p);
-	row.verdict = belief_verdict(row.need_bytes, row.limit_bytes);
+	fill_belief(a, &row, p, b);
+	row.verdict = belief_verdict(b, row.limit_bytes);
 	out_row(out, &processes_table, &row);
-	if (p->is_asked && p->belief.sum)
-		out_line(out, "need", "%s %s%s", process_name(a, p), p->belief.sum,
-			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict : "unknown",
+	if (p->is_asked && b->sum)
+		out_line(out, "need", "%s %s%s", process_name(a, p), b->sum,
+			 g ? arena_printf(a, ", %s; %s", row.verdict ? row.verdict :
+					  "its environment may say otherwise (--environ)",
 					  process_limit_text(a, p)) : "");
 }
 
@@ -434,9 +434,11 @@ int processes_look(struct out *out)
 
 		if (!p->is_shown)
 			continue;
-		beliefs_find(p);
-		show(out, p);
-		findings_process(out, p);
+		struct belief belief;
+
+		beliefs_find(&seen.proc, p, &belief);
+		show(out, p, &belief);
+		findings_process(out, p, &belief);
 	}
 	beliefs_end();
 	return 0;

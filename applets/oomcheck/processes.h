@@ -19,7 +19,6 @@ struct process {
 	bool is_shown, is_next_in_group, is_next_on_host;
 	struct known *known;                   /* NULL: not looked at closer */
 	double quota_cpus;                     /* effective; INFINITY none, NAN unknown */
-	struct belief belief;
 };
 
 /* What limits it is a control group, its own or one above it. */
@@ -30,13 +29,14 @@ const char *process_limit_text(struct arena *a, const struct process *p);
 
 /* beliefs.c: between begin and end of a look, each process that is shown. */
 void beliefs_begin(void);
-void beliefs_find(struct process *p);          /* known, quota_cpus, belief */
+/* known and quota_cpus are set; proc is open on "proc" */
+void beliefs_find(struct src_dir *proc, struct process *p, struct belief *belief);
 void beliefs_end(void);
 void beliefs_stop(void);
 enum belief_kind process_kind(const struct process *p);
 struct belief_version process_version(const struct process *p);
 
 /* findings_process.c */
-void findings_process(struct out *out, const struct process *p);
+void findings_process(struct out *out, const struct process *p, const struct belief *b);
 
 #endif

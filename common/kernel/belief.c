@@ -455,11 +455,12 @@ void belief_make(struct arena *arena, const struct belief_options *o, const stru
 	*belief = b;
 }
 
-const char *belief_verdict(uint64_t need_bytes, uint64_t limit_bytes)
+const char *belief_verdict(const struct belief *b, uint64_t limit_bytes)
 {
-	if (need_bytes == NA_U64 || limit_bytes == NA_U64 || limit_bytes == MEMCG_NONE)
+	if (b->need_bytes == NA_U64 || !b->is_heap_sure || limit_bytes == NA_U64 ||
+	    limit_bytes == MEMCG_NONE)
 		return NULL;
-	if (need_bytes > limit_bytes)
+	if (b->certain_bytes != NA_U64 && b->certain_bytes > limit_bytes)
 		return "cannot fit";
-	return need_bytes > limit_bytes - limit_bytes / 10 ? "tight" : "fits";
+	return b->need_bytes > limit_bytes - limit_bytes / 10 ? "tight" : "fits";
 }

@@ -31,6 +31,7 @@
 #include "common/base/na.h"
 #include "common/base/text.h"
 #include "common/kernel/memcg.h"
+#include "common/kernel/source.h"
 
 enum belief_kind { BELIEF_OTHER, BELIEF_JVM, BELIEF_NODE, BELIEF_GO };
 const char *belief_kind_name(enum belief_kind kind);   /* "jvm", "node", "go"; NULL for others */
@@ -39,7 +40,7 @@ const char *belief_kind_name(enum belief_kind kind);   /* "jvm", "node", "go"; N
 struct belief_version {
 	unsigned feature, update;
 };
-/* "1.8.0_181", "17.0.5+8", "v20.3.1" */
+/* Java's: "1.8.0_181", "17.0.5+8", "21" */
 bool belief_parse_version(struct text t, struct belief_version *version);
 const char *belief_version_text(struct arena *a, enum belief_kind kind, struct belief_version v);
 
@@ -112,6 +113,7 @@ bool belief_looks_like_jvm(struct text cmdline);
  * arena. false: there are no more. */
 struct belief_argfile {
 	struct text rest;
+	char *room;                    /* NULL at the start; all words stand there */
 };
 bool belief_next_argument(struct arena *arena, struct belief_argfile *file, struct text *word);
 void belief_jvm_flags_start(struct jvm_flags *flags);
@@ -135,8 +137,8 @@ int belief_parse_perfdata(struct text t, struct belief_perfdata *perfdata);    /
 bool belief_parse_release(struct text t, struct belief_version *version, bool *is_other_jvm);
 bool belief_parse_node_header(struct text t, struct belief_version *version);
 
-/* Of /proc/PID/smaps, how much of the heap, a run of adjacent nameless mappings of exactly this
- * size, is in memory or swap. NA_U64 if there is no such run, or more than one. */
+/* Of /proc/PID/smaps, how much anonymous memory or swap the heap has: a run of adjacent nameless
+ * mappings of exactly this size. NA_U64 if there is none, or it can't be told which. */
 uint64_t belief_heap_resident(struct text smaps, uint64_t heap_bytes);
 
 /* ---- belief.c, belief_other.c ---- */
@@ -184,9 +186,10 @@ void belief_make(struct arena *arena, const struct belief_options *options,
 		 const struct belief_view *view, const struct belief_measured *measured,
 		 struct belief *belief);
 
-/* "fits", "tight" (more than nine tenths) or "cannot fit"; NULL where either is unknown or there is
- * no limit. */
-const char *belief_verdict(uint64_t need_bytes, uint64_t limit_bytes);
+/* "cannot fit": certainly more than the limit; "tight": more than nine tenths of it, as far as is
+ * measured or stated; "fits". NULL where the need or the limit is unknown, or something unread
+ * could change the heap. */
+const char *belief_verdict(const struct belief *b, uint64_t limit_bytes);
 
 /* ---- belief_read.c: processes through the source ---- */
 
@@ -196,10 +199,11 @@ struct belief_process {
 };
 /*
  * Reads /proc/PID/cmdline, exe, with_environment environ, and what those point at inside the
- * process's root. What can't be read stays unknown. uid and nspid as in its status.
+ * process's root. What can't be read stays unknown. uid and nspid as in its status; proc is
+ * open on "proc".
  */
-void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool with_environment,
-			 struct belief_process *process);
+void belief_read_process(struct src_dir *proc, uint32_t pid, uint64_t uid, struct text nspid,
+			 bool with_environment, struct belief_process *process);
 /* Its hsperfdata now; false: none. What perfdata points to lives until the frame's end. */
 bool belief_read_perfdata(uint32_t pid, const struct belief_process *process,
 			  struct belief_perfdata *perfdata);

@@ -46,7 +46,10 @@ bool belief_next_argument(struct arena *arena, struct belief_argfile *file, stru
 	}
 	if (p == end)
 		return false;
-	char *start = arena_alloc(arena, (size_t)(end - p) + 1), *to = start;
+	/* words are not longer than the text they come from */
+	if (!file->room)
+		file->room = arena_alloc(arena, (size_t)(end - p) + 1);
+	char *to = file->room;
 
 	while (p < end && !is_line_end(*p) && (quote || !is_space(*p))) {
 		char c = *p++;
@@ -58,7 +61,8 @@ bool belief_next_argument(struct arena *arena, struct belief_argfile *file, stru
 		else
 			*to++ = c;
 	}
-	*word = (struct text){ start, (size_t)(to - start) };
+	*word = (struct text){ file->room, (size_t)(to - file->room) };
+	file->room = to;
 	file->rest = (struct text){ p, (size_t)(end - p) };
 	return true;
 }
@@ -67,7 +71,7 @@ struct text belief_environ(struct text environ, const char *name)
 {
 	size_t n = strlen(name);
 	struct text found = { NULL, 0 }, word;
-	struct scan s = scan_of(environ);
+	struct scan s = scan_of(environ.data ? environ : (struct text){ "", 0 });
 
 	/* the first one wins, as for getenv */
 	while (!found.data && scan_until(&s, '\0', &word))

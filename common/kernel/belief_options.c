@@ -60,16 +60,18 @@ struct walk {
 
 /* Words of a variable or options file: blanks part them, quotes of either kind hold them together
  * and are taken away (Arguments::parse_options_buffer, libjli/args.c expand). */
-static bool next_option(struct arena *arena, struct text *rest, struct text *word)
+static bool next_option(struct arena *arena, struct belief_argfile *options, struct text *word)
 {
-	const char *p = rest->data, *end = p + rest->len;
+	const char *p = options->rest.data, *end = p + options->rest.len;
 	char quote = 0;
 
 	while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
 		p++;
 	if (p == end)
 		return false;
-	char *start = arena_alloc(arena, (size_t)(end - p) + 1), *to = start;
+	if (!options->room)
+		options->room = arena_alloc(arena, (size_t)(end - p) + 1);
+	char *to = options->room;
 
 	for (; p < end && (quote || !(*p == ' ' || (*p >= '\t' && *p <= '\r'))); p++) {
 		if (quote ? *p == quote : *p == '\'' || *p == '"')
@@ -77,16 +79,18 @@ static bool next_option(struct arena *arena, struct text *rest, struct text *wor
 		else
 			*to++ = *p;
 	}
-	*word = (struct text){ start, (size_t)(to - start) };
-	*rest = (struct text){ p, (size_t)(end - p) };
+	*word = (struct text){ options->room, (size_t)(to - options->room) };
+	options->room = to;
+	options->rest = (struct text){ p, (size_t)(end - p) };
 	return true;
 }
 
 static void take_flags(struct walk *w, struct text options)
 {
+	struct belief_argfile words = { options, NULL };
 	struct text word;
 
-	while (next_option(w->arena, &options, &word))
+	while (next_option(w->arena, &words, &word))
 		belief_jvm_flag(word, &w->options->jvm);
 }
 
@@ -147,7 +151,7 @@ static void take_launcher_word(struct walk *w, struct text word)
 /* A word of the command line or of JDK_JAVA_OPTIONS; a file in a file is not read. */
 static void take_word(struct walk *w, struct text word)
 {
-	struct belief_argfile file;
+	struct belief_argfile file = { .room = NULL };
 
 	if (w->is_over)
 		return;
@@ -191,6 +195,7 @@ static void parse_jvm(struct arena *arena, const struct belief_texts *texts,
 {
 	struct walk w = { .arena = arena, .files = files, .options = options };
 	struct scan s = scan_of(texts->cmdline);
+	struct belief_argfile launcher = { .room = NULL };
 	struct text word, variable;
 	bool is_launcher = text_is(belief_program(texts), "java");
 
@@ -201,9 +206,9 @@ static void parse_jvm(struct arena *arena, const struct belief_texts *texts,
 	variable = belief_environ(texts->environ, "JAVA_TOOL_OPTIONS");
 	if (variable.data)
 		take_flags(&w, variable);
-	variable = belief_environ(texts->environ, "JDK_JAVA_OPTIONS");
-	if (variable.data && is_launcher && options->version.feature != 8)
-		while (next_option(arena, &variable, &word))
+	launcher.rest = belief_environ(texts->environ, "JDK_JAVA_OPTIONS");
+	if (launcher.rest.data && is_launcher && options->version.feature != 8)
+		while (next_option(arena, &launcher, &word))
 			take_word(&w, word);
 	w.wants_value = false;
 	scan_until(&s, '\0', &word);
@@ -275,30 +280,44 @@ static bool node_has_value_behind(struct text word)
 	return false;
 }
 
+/* "v20.3.1", "20.3.1" */
+static bool parse_node_version(struct text t, struct belief_version *version)
+{
+	struct scan s = scan_of(t);
+	uint64_t major, minor;
+
+	scan_literal(&s, "v");
+	if (!scan_u64(&s, &major) || !scan_literal(&s, ".") || !scan_u64(&s, &minor) ||
+	    !scan_literal(&s, ".") || !major || major > 10000 || minor > 10000)
+		return false;
+	*version = (struct belief_version){ (unsigned)major, (unsigned)minor };
+	return true;
+}
+
 /* "/home/a/.nvm/versions/node/v18.17.0/bin/node", "NODE_VERSION=18.17.0" as images set it */
 static void find_node_version(const struct belief_texts *texts, struct belief_version *version)
 {
 	struct scan s = scan_of(texts->exe);
 	struct text part = belief_environ(texts->environ, "NODE_VERSION");
 
-	if (part.data && belief_parse_version(part, version))
+	if (part.data && parse_node_version(part, version))
 		return;
 	while (scan_until(&s, '/', &part))
-		if (part.len > 3 && part.data[0] == 'v' && memchr(part.data, '.', part.len) &&
-		    belief_parse_version(part, version))
+		if (text_starts(part, "v") && parse_node_version(part, version))
 			return;
 }
 
 static void parse_node(struct arena *arena, const struct belief_texts *texts,
 		       struct belief_options *options)
 {
-	struct text variable = belief_environ(texts->environ, "NODE_OPTIONS"), word;
+	struct belief_argfile variable = { belief_environ(texts->environ, "NODE_OPTIONS"), NULL };
+	struct text word;
 	struct scan s = scan_of(texts->cmdline);
 	bool wants_value = false;
 
 	if (!options->version.feature)
 		find_node_version(texts, &options->version);
-	while (variable.data && next_option(arena, &variable, &word))
+	while (variable.rest.data && next_option(arena, &variable, &word))
 		take_node_option(options, word);
 	/* process.title overwrites the words; what they said is not to be seen any more */
 	options->node.is_incomplete = !scan_until(&s, '\0', &word) || !word.len ||

@@ -8,6 +8,7 @@
 #define PROLOGUE_BYTES 32
 #define ENTRY_BYTES 20                 /* the fixed part of an entry */
 #define STRING_MAX 1024                /* PerfMaxStringConstLength: longer text is cut there */
+#define LOW_END ((uint64_t)1 << 40)    /* no mapping that the kernel places is below it */
 #define PAGE 4096u                     /* a G1 heap's counters are a few bytes too large */
 
 /* ---- versions ---- */
@@ -18,7 +19,6 @@ bool belief_parse_version(struct text t, struct belief_version *version)
 	uint64_t part[4] = { 0 };
 	unsigned n = 0;
 
-	(void)(scan_literal(&s, "v") || scan_literal(&s, "V"));
 	while (n < 4 && s.at < s.end && *s.at >= '0' && *s.at <= '9' && scan_u64(&s, &part[n])) {
 		n++;
 		if (!scan_literal(&s, ".") && !scan_literal(&s, "_"))
@@ -67,8 +67,8 @@ bool belief_parse_release(struct text t, struct belief_version *version, bool *i
 	if (!find_setting(t, "JAVA_VERSION", &value) || !belief_parse_version(value, &found))
 		return false;
 	*version = found;
-	*is_other_jvm = find_setting(t, "JVM_VARIANT", &value) && !text_is(value, "Hotspot") &&
-		!text_is(value, "HotSpot") && !text_is(value, "hotspot");
+	*is_other_jvm = find_setting(t, "JVM_VARIANT", &value) && value.len &&
+		!text_is(value, "Hotspot") && !text_is(value, "HotSpot");
 	return true;
 }
 
@@ -220,13 +220,13 @@ struct run {
 };
 
 struct heap_search {
-	uint64_t heap_bytes, found;
+	uint64_t heap_bytes, found, found_at;  /* of the first match */
 	unsigned matches;
 	struct run runs[64];           /* ends of adjacent mappings so far, the latest last */
 	unsigned count;
 	uint64_t resident;             /* of the mapping being read */
 	uint64_t start, end;
-	bool is_nameless;
+	bool is_heap_like, has_shared_heap;
 };
 
 /* The mapping just read joins those in front of it; is some end of them the heap? */
@@ -234,7 +234,7 @@ static void close_mapping(struct heap_search *s)
 {
 	if (s->end <= s->start)
 		return;
-	if (!s->is_nameless) {
+	if (!s->is_heap_like) {
 		s->count = 0;
 		return;
 	}
@@ -251,26 +251,39 @@ static void close_mapping(struct heap_search *s)
 		resident += s->runs[i].resident;
 		if (s->end - s->runs[i].start != s->heap_bytes)
 			continue;
-		s->matches++;
+		if (s->matches++)
+			continue;
 		s->found = resident;
+		s->found_at = s->runs[i].start;
 	}
 }
 
+static bool ends_with(struct text t, const char *end)
+{
+	size_t n = strlen(end);
+
+	return t.len >= n && !memcmp(t.data + t.len - n, end, n);
+}
+
 /* "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 [heap]" */
-static bool parse_mapping(struct text line, struct heap_search *s)
+static void parse_mapping(struct text line, struct heap_search *s)
 {
 	struct scan c = scan_of(line);
 	uint64_t start, end;
-	struct text word;
 
+	s->start = s->end = s->resident = 0;
 	if (!scan_hex(&c, &start) || !scan_literal(&c, "-") || !scan_hex(&c, &end) ||
 	    !scan_skip_words(&c, 4))
-		return false;
+		return;
+	scan_blanks(&c);
+	struct text name = scan_rest(&c);
+
 	s->start = start;
 	s->end = end;
-	s->resident = 0;
-	s->is_nameless = !scan_word(&c, &word);
-	return true;
+	/* G1 maps objects of the class data archive into its heap */
+	s->is_heap_like = !name.len || ends_with(name, ".jsa");
+	/* ZGC's is shared memory, no part of RssAnon */
+	s->has_shared_heap |= text_starts(name, "/memfd:java_heap");
 }
 
 static uint64_t kilobytes(struct text t)
@@ -292,14 +305,17 @@ uint64_t belief_heap_resident(struct text smaps, uint64_t heap_bytes)
 
 		if (is_mapping) {
 			close_mapping(&s);
-			s.start = s.end = 0;
 			parse_mapping(line, &s);
-		} else if (text_starts(line, "Rss:")) {
-			s.resident += kilobytes((struct text){ line.data + 4, line.len - 4 });
+		} else if (text_starts(line, "Anonymous:")) {
+			s.resident += kilobytes((struct text){ line.data + 10, line.len - 10 });
 		} else if (text_starts(line, "Swap:")) {
 			s.resident += kilobytes((struct text){ line.data + 5, line.len - 5 });
 		}
 	}
 	close_mapping(&s);
-	return s.matches == 1 ? s.found : NA_U64;
+	if (s.has_shared_heap)
+		return 0;
+	/* a heap of compressed pointers is below all else; up there malloc's arenas, 64M each and
+	 * adjacent, may be as large together */
+	return s.matches == 1 || (s.matches && s.found_at < LOW_END) ? s.found : NA_U64;
 }

@@ -221,8 +221,20 @@ static void read_jvm(uint32_t pid, const char *exe, const char *libjvm, uint64_t
 		texts->version = perfdata.version;
 }
 
-void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool with_environment,
-			 struct belief_process *process)
+/* A file of /proc/PID, kept until the frame's end; data NULL: it can't be read. */
+static struct text read_words(struct src_dir *proc, uint32_t pid, const char *name)
+{
+	char path[32];
+	struct text t;
+
+	snprintf(path, sizeof(path), "%u/%s", pid, name);
+	if (src_dir_read(proc, path, &t) < 0)
+		return (struct text){ NULL, 0 };
+	return (struct text){ arena_text(src_arena(), t), t.len };
+}
+
+void belief_read_process(struct src_dir *proc, uint32_t pid, uint64_t uid, struct text nspid,
+			 bool with_environment, struct belief_process *process)
 {
 	struct belief_process p = { .perfdata = "" };
 	struct belief_texts texts = { .cmdline = { "", 0 }, .exe = { "", 0 } };
@@ -231,13 +243,14 @@ void belief_read_process(uint32_t pid, uint64_t uid, struct text nspid, bool wit
 	const char *exe = NULL, *libjvm = NULL;
 	char path[32];
 
-	snprintf(path, sizeof(path), "proc/%u/exe", pid);
-	if (src_link(path, &exe) >= 0)
+	snprintf(path, sizeof(path), "%u/exe", pid);
+	if (src_dir_link(proc, path, &exe) >= 0)
 		texts.exe = text_of(exe);
-	if (src_readf(&texts.cmdline, "proc/%u/cmdline", pid) < 0)
+	texts.cmdline = read_words(proc, pid, "cmdline");
+	if (!texts.cmdline.data)
 		texts.cmdline = (struct text){ "", 0 };
-	if (!with_environment || src_readf(&texts.environ, "proc/%u/environ", pid) < 0)
-		texts.environ = (struct text){ NULL, 0 };
+	if (with_environment)
+		texts.environ = read_words(proc, pid, "environ");
 	struct text program = belief_program(&texts);
 
 	if (text_is(program, "java") || belief_looks_like_jvm(texts.cmdline)) {
