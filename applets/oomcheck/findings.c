@@ -32,8 +32,10 @@ const struct finding_kind oomcheck_findings[] = {
 	{ "oomcheck.believes-host-memory", "risk",
 	  "the same, because it sizes its heap by the host's memory and not by its limit" },
 	{ "oomcheck.no-headroom", "risk",
-	  "unreclaimable memory, less what can be swapped out, is >= 90 % of the group's limit, and "
-	  "the limit was reached in the interval (v2 max event, v1 failcnt) or memory pressure some "
+	  "unreclaimable memory, less what can be swapped out, is >= 90 % of the group's limit, "
+	  "and "
+	  "the limit was reached in the interval (v2 max event, v1 failcnt) or memory pressure "
+	  "some "
 	  "was >= 1 %; page cache at the limit is none" },
 	{ "oomcheck.growing", "risk",
 	  "unreclaimable memory rose at each of >= 3 looks over >= 30 s, by >= 1 MiB and >= 0.05 % "
@@ -47,13 +49,16 @@ const struct finding_kind oomcheck_findings[] = {
 	  "an allocation found nothing below the group's own limit (oom event; v1: tasks hang with "
 	  "the killer turned off), and nobody was killed" },
 	{ "oomcheck.host-low", "now",
-	  "available memory < 5 %, direct reclaim (allocstall) in the interval, and memory pressure "
+	  "available memory < 5 %, direct reclaim (allocstall) in the interval, and memory "
+	  "pressure "
 	  "some >= 1 %" },
 	{ "oomcheck.direct-reclaim", "now",
-	  "tasks reclaimed for themselves, memory pressure some >= 5 %, and they scanned >= 10 % of "
+	  "tasks reclaimed for themselves, memory pressure some >= 5 %, and they scanned >= 10 % "
+	  "of "
 	  "what kswapd did" },
 	{ "oomcheck.refault", "now",
-	  "pages read again after they were taken away are >= 10 % of the group's working set, with "
+	  "pages read again after they were taken away are >= 10 % of the group's working set, "
+	  "with "
 	  "memory pressure some >= 5 %, or >= 1 % and the host's I/O pressure >= 5 %" },
 	{ "oomcheck.numa-imbalance", "risk",
 	  ">= 10 % of a node's pages, and >= 1,000/s, were meant for another node" },
@@ -87,14 +92,6 @@ struct finding *start_group_finding(struct arena *a, const char *id, enum findin
 	cgroup_name_from_logs(a, &names);
 	f->names = redact_name(a, NAME_CONTAINER, cgroup_names_text(a, &names));
 	return f;
-}
-
-static const char *folder_text(struct arena *a, const struct memgroup *g)
-{
-	const char *folder = cgroup_folder(a, &oomcheck.layout.memory,
-					   redact_name(a, NAME_CGROUP, g->path));
-
-	return folder ? folder : g->folder;
 }
 
 static void add_next(struct finding *f, const struct memgroup *g)
@@ -155,7 +152,7 @@ static void report_headroom(struct out *out, const struct memgroup *g)
 	finding_f64(f, "some_ratio", some);
 	finding_u64(f, "interval_ns", oomcheck.interval_ns);
 	f->lost = isnan(some) ? 0 : some;
-	finding_proof(f, "/%s/memory.stat (%s) of %s", folder_text(a, g), stat_keys(),
+	finding_proof(f, "/%s/memory.stat (%s) of %s", memgroup_folder_text(a, g), stat_keys(),
 		      oomcheck.layout.memory.version == 2 ? "memory.max" : "memory.limit_in_bytes");
 	add_next(f, g);
 	out_finding(out, f);
@@ -221,7 +218,7 @@ static void report_growing(struct out *out, const struct memgroup *g)
 		     bytes_text(a, g->effective_limit_bytes),
 		     bytes_text(a, g->headroom_low_bytes), bytes_text(a, g->headroom_high_bytes));
 	add_parts(f, g);
-	finding_proof(f, "/%s/memory.stat (%s), twice", folder_text(a, g), stat_keys());
+	finding_proof(f, "/%s/memory.stat (%s), twice", memgroup_folder_text(a, g), stat_keys());
 	add_next(f, g);
 	out_finding(out, f);
 }
@@ -245,7 +242,7 @@ static void report_pressure(struct out *out, const struct memgroup *g)
 		     human_ratio(a, full), human_ratio(a, share(g->some_ns)));
 	add_parts(f, g);
 	finding_proof(f, "full total +%llu us in /%s/memory.pressure",
-		      (unsigned long long)g->full_ns / 1000, folder_text(a, g));
+		      (unsigned long long)g->full_ns / 1000, memgroup_folder_text(a, g));
 	add_next(f, g);
 	out_finding(out, f);
 }
@@ -270,8 +267,10 @@ static void report_high(struct out *out, const struct memgroup *g)
 		     g->stuck_twice_count,
 		     g->stuck_twice_count == 1 ? "" : "s", g->stuck_twice_tid);
 	add_parts(f, g);
-	finding_proof(f, "high in /%s/memory.events; /proc/%u/wchan "
-		      "mem_cgroup_handle_over_high", folder_text(a, g), g->stuck_twice_tid);
+	finding_proof(f,
+		      "high in /%s/memory.events; /proc/%u/wchan "
+		      "mem_cgroup_handle_over_high",
+		      memgroup_folder_text(a, g), g->stuck_twice_tid);
 	add_next(f, g);
 	out_finding(out, f);
 }
@@ -299,7 +298,7 @@ static void report_limit_hit(struct out *out, const struct memgroup *g)
 			     times_text(a, g->own_oom_events));
 	add_parts(f, g);
 	finding_proof(f, is_hanging ? "under_oom in /%s/memory.oom_control" :
-		      "oom in /%s/memory.events.local", folder_text(a, g));
+		      "oom in /%s/memory.events.local", memgroup_folder_text(a, g));
 	add_next(f, g);
 	out_finding(out, f);
 }
@@ -335,12 +334,13 @@ static void report_refault(struct out *out, const struct memgroup *g)
 	finding_f64(f, "refault_ratio", ratio);
 	finding_f64(f, "some_ratio", share(g->some_ns));
 	finding_u64(f, "interval_ns", oomcheck.interval_ns);
-	finding_line(f, "%s came back soon after it was taken away, %s of its working set: it needs "
-		     "more page cache than its limit leaves", bytes_text(a, bytes),
-		     human_ratio(a, ratio));
+	finding_line(f,
+		     "%s came back soon after it was taken away, %s of its working set: it needs "
+		     "more page cache than its limit leaves",
+		     bytes_text(a, bytes), human_ratio(a, ratio));
 	add_parts(f, g);
 	finding_proof(f, "workingset_refault_* +%llu in /%s/memory.stat",
-		      (unsigned long long)g->moved_refaults, folder_text(a, g));
+		      (unsigned long long)g->moved_refaults, memgroup_folder_text(a, g));
 	add_next(f, g);
 	out_finding(out, f);
 }

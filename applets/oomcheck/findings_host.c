@@ -1,4 +1,4 @@
-/* What is wrong with the host's memory, and kills that only a counter tells of. */
+/* What is wrong with the host's memory. */
 #include "applets/oomcheck/oomcheck.h"
 #include "common/base/mem.h"
 #include "common/kernel/source.h"
@@ -95,9 +95,11 @@ static void report_reclaim(struct out *out, const struct moved *m)
 		return;
 	struct finding *f = start(out, "oomcheck.direct-reclaim", STATE_NOW, m);
 
-	finding_line(f, "kswapd is behind: it looked at %s pages, tasks that wanted memory at %s, in "
-		     "%s stalls; memory pressure some %s", count_text(a, m->kswapd),
-		     count_text(a, m->direct), count_text(a, m->stalls), human_ratio(a, m->some));
+	finding_line(f,
+		     "kswapd is behind: it looked at %s pages, tasks that wanted memory at %s, in "
+		     "%s stalls; memory pressure some %s",
+		     count_text(a, m->kswapd), count_text(a, m->direct), count_text(a, m->stalls),
+		     human_ratio(a, m->some));
 	finding_proof(f, "pgscan_direct, pgscan_kswapd, allocstall_* in /proc/vmstat");
 	end(out, f);
 }
@@ -184,52 +186,5 @@ void findings_report_host(struct out *out, bool is_explained)
 
 		if (b)
 			report_node(out, &h->nodes[i], b);
-	}
-}
-
-/*
- * Kills that the log does not have: it was not readable, or it was overwritten. The log is read
- * after the counters, so it may be ahead of them by a kill or two until the next look.
- */
-static uint64_t unlogged_kills(struct memgroup *g)
-{
-	uint64_t counted = g->own_kills, logged = kills_logged(g->path);
-
-	if (counted == NA_U64)
-		return 0;
-	uint64_t known = logged + (g->track ? g->track->logged_ahead : 0);
-
-	if (g->track)
-		g->track->logged_ahead = logged > counted ? logged - counted : 0;
-	/* oom.group counts the first victim twice, so more than the log has means nothing */
-	return known ? 0 : counted;
-}
-
-void findings_report_kills(struct out *out)
-{
-	struct arena *a = out_arena(out);
-	struct memgroup *const *list;
-	size_t count = memgroups_all(&list);
-
-	for (size_t i = 0; i < count; i++) {
-		struct memgroup *g = list[i];
-		uint64_t kills = unlogged_kills(g);
-
-		if (!kills || !memgroup_is_selected(g))
-			continue;
-		struct finding *f = start_group_finding(a, "oomcheck.killed", STATE_NOW, g);
-
-		f->lost = 1;
-		finding_u64(f, "kills", kills);
-		finding_text(f, "comm", NAME_COMMAND, NULL);
-		finding_u64(f, "interval_ns", oomcheck.interval_ns);
-		finding_line(f, "%s killed in it%s; the kernel log has no line for it, so who it was "
-			     "is not known", count_text(a, kills),
-			     memgroup_has_children(g) ? " or in a group below that is gone" : "");
-		finding_proof(f, "oom_kill +%llu in /%s/memory.%s", (unsigned long long)kills,
-			      g->folder,
-			      oomcheck.layout.memory.version == 2 ? "events" : "oom_control");
-		finding_next(f, "perfbox --doctor");
-		out_finding(out, f);
 	}
 }

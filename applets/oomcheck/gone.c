@@ -26,14 +26,19 @@ static int explain(uint64_t pid)
 
 	/* vmstat's counter has the kills of all groups, and of those that are gone */
 	if (kills == 0)
-		return fail(ESRCH, "no process %llu; if its status was 137: not by the OOM killer as "
-			    "far as can be seen, this host counts no kill since boot", n);
+		return fail(ESRCH,
+			    "no process %llu; if its status was 137: not by the OOM killer as "
+			    "far as can be seen, this host counts no kill since boot",
+			    n);
 	if (kills_ask(pid, NULL) == KILLS_NO)
-		return fail(ESRCH, "no process %llu; if its status was 137: not by the OOM killer as "
-			    "far as can be seen, the kernel log is whole and has no kill of it", n);
-	return fail(ESRCH, "no process %llu; if its status was 137: by whom can't be told, the kernel "
-		    "log has no kill of it but is not whole%s", n,
-		    kills == NA_U64 ? "" : ", and this host counts kills since boot");
+		return fail(ESRCH,
+			    "no process %llu; if its status was 137: not by the OOM killer as "
+			    "far as can be seen, the kernel log is whole and has no kill of it",
+			    n);
+	return fail(ESRCH,
+		    "no process %llu; if its status was 137: by whom can't be told, the kernel "
+		    "log has no kill of it but is not whole%s",
+		    n, kills == NA_U64 ? "" : ", and this host counts kills since boot");
 }
 
 int gone_look(struct out *out)

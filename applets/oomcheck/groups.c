@@ -170,110 +170,6 @@ static void add_node(const char *path, const char *folder, unsigned depth, long 
 
 /* ---- what follows for each ---- */
 
-/* v1's group that asked not to be counted with its parent stands alone. */
-static const struct memgroup *counted_in(const struct memgroup *g)
-{
-	return g->parent && g->parent->memory.is_hierarchical == 0 ? NULL : g->parent;
-}
-
-static uint64_t left_of(uint64_t limit, uint64_t used)
-{
-	return limit == NA_U64 || used == NA_U64 ? NA_U64 : limit > used ? limit - used : 0;
-}
-
-/*
- * The least over the levels. The host's memory, where it is not known, is no limit that counts; a
- * group's own limit that can't be read may be lower than all others, so nothing is known below it.
- */
-static void find_limit(struct memgroup *g)
-{
-	const struct memcg *m = &g->memory;
-	const struct memgroup *up = counted_in(g);
-
-	g->has_unknown_limit = m->limit_bytes == NA_U64 || (up && up->has_unknown_limit);
-	g->effective_limit_bytes = up ? up->effective_limit_bytes : oomcheck.total_bytes;
-	g->limited_by = up ? up->limited_by : NULL;
-	g->is_limited_above = up && up->is_limited_above;
-	if (memcg_is_limit(m->limit_bytes) && m->limit_bytes <= g->effective_limit_bytes) {
-		g->effective_limit_bytes = m->limit_bytes;
-		g->limited_by = g;
-		g->is_limited_above = false;
-	}
-	if (memcg_is_limit(m->hierarchical_limit_bytes) &&
-	    m->hierarchical_limit_bytes < g->effective_limit_bytes) {
-		g->effective_limit_bytes = m->hierarchical_limit_bytes;
-		g->limited_by = NULL;
-		g->is_limited_above = true;
-	}
-	if (g->has_unknown_limit) {
-		g->effective_limit_bytes = NA_U64;
-		g->limited_by = NULL;
-		g->is_limited_above = false;
-	}
-}
-
-/* What may still be swapped out of it: its own and its ancestors' limits, and the host's swap. */
-static void find_swap(struct memgroup *g)
-{
-	const struct memcg *m = &g->memory;
-	const struct memgroup *up = counted_in(g);
-	uint64_t left = up ? up->swap_left_bytes : host_now()->swap_free_bytes;
-
-	if (memcg_is_limit(m->swap_limit_bytes))
-		left = less(left, left_of(m->swap_limit_bytes, m->swap_bytes));
-	/* v1 limits the sum, of which memory may have its own limit */
-	if (memcg_is_limit(m->memsw_limit_bytes) && memcg_is_limit(m->limit_bytes))
-		left = less(left, left_of(left_of(m->memsw_limit_bytes, m->limit_bytes),
-					  m->swap_bytes));
-	g->swap_left_bytes = left;
-}
-
-/* NA_U64, the largest number, where one is not known: so for the host, but not for a group. */
-static uint64_t least_left(uint64_t up, bool is_host, uint64_t here)
-{
-	return here == NA_U64 || (up == NA_U64 && !is_host) ? NA_U64 : less(up, here);
-}
-
-/* Usage is taken at the level whose limit it is. */
-static void find_headroom(struct memgroup *g)
-{
-	const struct memcg *m = &g->memory;
-	const struct memgroup *up = counted_in(g);
-	const struct host *h = host_now();
-
-	g->headroom_low_bytes = up ? up->headroom_low_bytes : h->free_bytes;
-	g->headroom_high_bytes = up ? up->headroom_high_bytes : h->available_bytes;
-	/* how much is used at a level that can't be seen is not known */
-	if (g->has_unknown_limit || g->is_limited_above) {
-		g->headroom_low_bytes = g->headroom_high_bytes = NA_U64;
-		return;
-	}
-	if (!memcg_is_limit(m->limit_bytes))
-		return;
-	uint64_t low = left_of(m->limit_bytes, m->usage_bytes), high = low;
-	uint64_t reclaimable = memcg_reclaimable(m);
-
-	/* what was not read for being far from the limit counts as if nothing could be freed */
-	if (g->is_full && low != NA_U64)
-		high = reclaimable == NA_U64 ? NA_U64 :
-			left_of(m->limit_bytes, m->usage_bytes - less(reclaimable, m->usage_bytes));
-	g->headroom_low_bytes = least_left(g->headroom_low_bytes, !up, low);
-	g->headroom_high_bytes = least_left(g->headroom_high_bytes, !up, high);
-}
-
-static void find_need(struct memgroup *g)
-{
-	const struct memcg *m = &g->memory;
-
-	if (!g->is_full)
-		return;
-	uint64_t anon = m->anon_lists_bytes != NA_U64 ? m->anon_lists_bytes : m->anon_bytes;
-
-	g->unreclaimable_bytes = memcg_unreclaimable(m);
-	g->swappable_bytes = g->swap_left_bytes == NA_U64 || anon == NA_U64 ? 0 :
-		less(g->swap_left_bytes, anon);
-}
-
 /* A group that nobody listed at the look before had no event yet, or was not there. */
 static const struct counters unmade = { .refaults = NA_U64, .some_ns = NA_U64, .full_ns = NA_U64 };
 static const struct counters unknown = {
@@ -319,13 +215,6 @@ static void subtract_children(void)
 	}
 }
 
-static uint64_t committed(const struct memgroup *g)
-{
-	uint64_t swapped = g->memory.swap_bytes == NA_U64 ? 0 : g->memory.swap_bytes;
-
-	return sum_u64(g->unreclaimable_bytes, swapped);
-}
-
 static void remember(struct memgroup *g)
 {
 	const struct memcg *m = &g->memory;
@@ -342,7 +231,7 @@ static void remember(struct memgroup *g)
 		.local_oom_events = m->local_oom_events, .refaults = m->refaults,
 		.some_ns = m->pressure.some_ns, .full_ns = m->pressure.full_ns,
 	};
-	track_add(t, g->is_full && memcg_is_limit(m->limit_bytes) ? committed(g) : NA_U64,
+	track_add(t, g->is_full && memcg_is_limit(m->limit_bytes) ? memgroup_committed(g) : NA_U64,
 		  m->pressure.some_ns);
 }
 
@@ -371,14 +260,6 @@ static void drop_tracks(void)
 	seen.track_count = kept;
 }
 
-static void derive(struct memgroup *g)
-{
-	find_limit(g);
-	find_swap(g);
-	find_headroom(g);
-	find_need(g);
-}
-
 /* -G: a path as in /proc/PID/cgroup, or the folder itself as a shell completes it. */
 static void find_asked(void)
 {
@@ -395,7 +276,8 @@ static void find_asked(void)
 		path[--len] = '\0';
 	if (mount && path[0] == '/' && !strncmp(path + 1, h->mount, mount) &&
 	    strchr("/", path[mount + 1]))
-		seen.asked = cgroup_path(src_arena(), h, path + mount + 1 + (path[mount + 1] == '/'));
+		seen.asked =
+			cgroup_path(src_arena(), h, path + mount + 1 + (path[mount + 1] == '/'));
 	else
 		seen.asked = path[0] == '/' ? path : arena_printf(src_arena(), "/%s", path);
 }
@@ -458,7 +340,7 @@ void memgroups_look(struct out *out)
 		if (seen.groups[i]->is_full)
 			read_ancestors(seen.groups[i]);
 	for (size_t i = 0; i < seen.group_count; i++) {
-		derive(seen.groups[i]);
+		memgroup_derive(seen.groups[i]);
 		find_moves(seen.groups[i]);
 	}
 	subtract_children();
@@ -483,19 +365,44 @@ const char *memgroup_names(struct memgroup *g)
 	return g->names;
 }
 
-const struct memgroup *memgroup_find(const char *path)
+const char *memgroup_folder_text(struct arena *a, const struct memgroup *g)
 {
-	uintptr_t at = (uintptr_t)hash_find_name(&seen.by_path, path);
+	const char *folder = cgroup_folder(a, &oomcheck.layout.memory,
+					   redact_name(a, NAME_CGROUP, g->path));
 
-	if (!at)
-		return NULL;
+	return folder ? folder : g->folder;
+}
+
+static struct memgroup *group_at(uintptr_t at)
+{
 	size_t known = seen.group_count;
-	struct memgroup *g = ensure_group((long)at - 1);
+	struct memgroup *g = at ? ensure_group((long)at - 1) : NULL;
 
 	for (size_t i = known; i < seen.group_count; i++)
-		derive(seen.groups[i]);
-	memgroup_names(g);
+		memgroup_derive(seen.groups[i]);
 	return g;
+}
+
+const struct memgroup *memgroup_find(const char *path)
+{
+	struct memgroup *g = group_at((uintptr_t)hash_find_name(&seen.by_path, path));
+
+	if (g)
+		memgroup_names(g);
+	return g;
+}
+
+struct memgroup *memgroup_nearest(const char *path)
+{
+	char *left = arena_strdup(src_arena(), path);
+	size_t len = strlen(left);
+
+	while (len && !hash_find_name(&seen.by_path, left)) {
+		while (len && left[len - 1] != '/')
+			len--;
+		left[len ? --len : 0] = '\0';
+	}
+	return group_at((uintptr_t)hash_find_name(&seen.by_path, len ? left : "/"));
 }
 
 size_t memgroups_all(struct memgroup *const **list)
@@ -519,19 +426,7 @@ void memgroup_read_all(struct memgroup *g)
 	read_ancestors(g);
 	for (size_t i = 0; i < seen.group_count; i++)
 		if (memgroup_is_within(g, seen.groups[i]))
-			derive(seen.groups[i]);
-}
-
-uint64_t memgroup_time_left(const struct memgroup *g, const struct growth *growth)
-{
-	uint64_t left = sum_u64(g->headroom_high_bytes,
-				g->swap_left_bytes == NA_U64 ? 0 : g->swap_left_bytes);
-
-	if (left == NA_U64 || !(growth->bytes_per_second > 0))
-		return NA_U64;
-	double ns = (double)left * 1e9 / growth->bytes_per_second;
-
-	return ns < 1e18 ? (uint64_t)ns : NA_U64;
+			memgroup_derive(seen.groups[i]);
 }
 
 int memgroups_check_asked(void)
@@ -558,7 +453,8 @@ size_t memgroup_threads(const struct memgroup *g, size_t max, const uint32_t **t
 
 		if (i > (size_t)g->node && seen.nodes[i].parent < g->node)
 			break;
-		if (cgroup_read_threads(&oomcheck.layout.memory, seen.nodes[i].folder, &list, &n) < 0)
+		if (cgroup_read_threads(&oomcheck.layout.memory, seen.nodes[i].folder, &list, &n) <
+		    0)
 			continue;
 		for (size_t k = 0; k < n && count < max; k++)
 			if (list[k])

@@ -293,7 +293,9 @@ const struct numa_node *host_node_before(uint64_t id)
 
 static void show_nodes(struct out *out)
 {
-	static const struct numa_node none = { .hits = NA_U64, .misses = NA_U64, .foreign = NA_U64 };
+	static const struct numa_node none = { .hits = NA_U64,
+					       .misses = NA_U64,
+					       .foreign = NA_U64 };
 	const struct host *h = host_now();
 
 	for (size_t i = 0; h->node_count > 1 && i < h->node_count; i++) {

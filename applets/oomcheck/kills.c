@@ -456,18 +456,14 @@ int kills_look(struct out *out)
 	return 0;
 }
 
-uint64_t kills_logged(const char *path)
+void kills_each_new(void (*each)(const char *cgroup, void *arg), void *arg)
 {
-	uint64_t n = 0;
-
 	for (size_t i = kills.fresh; i < kills.log.count; i++) {
 		const struct oom_kill *k = &kills.log.kills[i];
 
-		/* one whose group the log does not say may be of this one */
-		n += k->killer == OOM_BY_KERNEL && !k->is_void && !k->is_nobody &&
-		     (!k->cgroup || !strcmp(k->cgroup, path));
+		if (k->killer == OOM_BY_KERNEL && !k->is_void && !k->is_nobody)
+			each(k->cgroup, arg);
 	}
-	return n;
 }
 
 enum kills_answer kills_ask(uint64_t pid, const char *cgroup)

@@ -56,14 +56,6 @@ static void read_online(void)
 	oomcheck.online_cpus = count > 0 ? (unsigned)count : 0;
 }
 
-static const char *shown_folder(struct arena *a, const struct memgroup *g)
-{
-	const char *folder = cgroup_folder(a, &oomcheck.layout.memory,
-					   redact_name(a, NAME_CGROUP, g->path));
-
-	return folder ? folder : g->folder;
-}
-
 /* Says, once each, what this look could not see. */
 static void report_missing(struct out *out)
 {
@@ -74,7 +66,7 @@ static void report_missing(struct out *out)
 
 	for (size_t i = 0; i < count; i++)
 		if (list[i]->memory.trouble)
-			out_missing(out, "/%s/%s", shown_folder(a, list[i]),
+			out_missing(out, "/%s/%s", memgroup_folder_text(a, list[i]),
 				    list[i]->memory.trouble);
 	if (!l->memory.version)
 		out_note(out, "no memory controller is mounted here: limits of control groups are "
@@ -122,6 +114,7 @@ static void stop(void)
 {
 	processes_stop();
 	gone_stop();
+	findings_kills_stop();
 	kills_stop();
 	memgroups_stop();
 	host_stop();
@@ -132,7 +125,8 @@ static void stop(void)
 static int start_log(int argc, char **argv)
 {
 	if (argc < 2)
-		return fail(EINVAL, "--log: the name of a file is missing, or - for standard input");
+		return fail(EINVAL,
+			    "--log: the name of a file is missing, or - for standard input");
 	if (argc > 2)
 		return fail(EINVAL, "unexpected word '%s'", argv[2]);
 	oomcheck.selection.log = argv[1];

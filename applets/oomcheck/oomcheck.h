@@ -21,12 +21,12 @@ struct memgroup {
 	struct memcg memory;                   /* what its files say */
 	uint64_t effective_limit_bytes;        /* least of its own, its ancestors' and the host's */
 	const struct memgroup *limited_by;     /* whose limit that is; NULL: the host's memory */
-	uint64_t headroom_low_bytes,           /* least left over the same levels: if no cache ... */
-		headroom_high_bytes;           /* ... and if all reclaimable memory can be freed */
+	uint64_t headroom_low_bytes, /* least left over the same levels: if no cache ... */
+		headroom_high_bytes; /* ... and if all reclaimable memory can be freed */
 	bool is_listed;                        /* has a limit or OOM history */
-	bool is_full; /* all of memory was read; else only what it takes to see it is far from full */
-	bool has_unknown_limit; /* its own or an ancestor's can't be read: nor is the effective one known */
-	bool is_limited_above;                 /* ... by a group that can't be seen from here (v1) */
+	bool is_full;          /* all was read; else only what shows that it is far from its limit */
+	bool has_unknown_limit; /* its own or an ancestor's can't be read: the effective is NA_U64 */
+	bool is_limited_above; /* ... by a group that can't be seen from here (v1) */
 	uint64_t unreclaimable_bytes;          /* NA_U64 unless is_full */
 	uint64_t swap_left_bytes;              /* what it can still swap out; NA_U64 unknown */
 	uint64_t swappable_bytes;              /* the part of unreclaimable that this could take */
@@ -37,7 +37,7 @@ struct memgroup {
 	uint64_t own_max_events, own_high_events, own_oom_events, moved_refaults;
 	uint64_t some_ns, full_ns;             /* of the interval: pressure */
 	bool was_hanging; /* at the look before it was out of memory with the killer off (v1) */
-	size_t stuck_twice_count; /* threads held at memory.high at this look and the one before ... */
+	size_t stuck_twice_count; /* threads held at memory.high, now and at the look before ... */
 	uint32_t stuck_twice_tid;              /* ... and one of them */
 	long node;                             /* its place among all groups of the look */
 };
@@ -62,7 +62,7 @@ extern struct state oomcheck;
 /* A NUMA node. */
 struct numa_node {
 	uint64_t id, total_bytes, free_bytes, file_bytes, anon_bytes;
-	uint64_t hits, misses, foreign;        /* since boot: pages got here, meant for another ... */
+	uint64_t hits, misses, foreign; /* since boot: pages got here, meant for another ... */
 };
 
 /* The host at one look: sizes, and counters since boot. */
@@ -75,14 +75,14 @@ struct host {
 	struct psi memory, io;
 	struct numa_node *nodes;
 	size_t node_count, node_cap;
-	bool is_faked;                         /* lxcfs makes meminfo up from the container's group */
+	bool is_faked; /* lxcfs makes meminfo up from the container's group */
 };
 
 /* track.c: memory that can't be taken back, over the looks. */
 struct growth {
 	uint64_t first_bytes, last_bytes, elapsed_ns;
 	unsigned points;
-	double bytes_per_second;               /* the lesser of the whole run's and its later half's */
+	double bytes_per_second; /* the lesser of the whole run's and its later half's */
 	double some_before_ratio, some_after_ratio;    /* pressure in its two halves; NAN unknown */
 };
 /* What of a group moves. NA_U64 unknown. */
@@ -95,7 +95,6 @@ struct track {
 	unsigned look;                         /* last seen at */
 	struct counters before;                /* at the look before */
 	bool was_hanging;
-	uint64_t logged_ahead;                 /* kills that the log had before the counter moved */
 	uint32_t *stuck;                       /* threads seen held at memory.high */
 	size_t stuck_count;
 	struct track_point *points;
@@ -120,14 +119,17 @@ void host_stop(void);
 /* groups.c: the groups of this look; NULL: no such group, or not seen. */
 extern const struct table group_table;
 const struct memgroup *memgroup_find(const char *path);
+/* The group itself or the nearest above it that is there; NULL: none. */
+struct memgroup *memgroup_nearest(const char *path);
 const char *memgroup_names(struct memgroup *g);
+/* Its folder, redacted where the path would be. */
+const char *memgroup_folder_text(struct arena *a, const struct memgroup *g);
 size_t memgroups_all(struct memgroup *const **list);      /* those that matter, parents first */
 void memgroups_look(struct out *out);
 void memgroups_show(struct out *out);
 void memgroups_stop(void);
 /* All its files, and its ancestors'; those that show it is far from its limit were read before. */
 void memgroup_read_all(struct memgroup *g);
-uint64_t memgroup_time_left(const struct memgroup *g, const struct growth *growth); /* ns; NA_U64 */
 int memgroups_check_asked(void); /* -G names a group that is there; else -ENOENT with fail text */
 /* Whether -p or -G leave this group. */
 bool memgroup_is_selected(const struct memgroup *g);
@@ -135,6 +137,11 @@ bool memgroup_is_within(const struct memgroup *inner, const struct memgroup *out
 bool memgroup_has_children(const struct memgroup *g);
 /* Threads in it and below, at most `max`; they live until the frame's end. */
 size_t memgroup_threads(const struct memgroup *g, size_t max, const uint32_t **tids);
+
+/* limits.c: fills what follows from a group's memory, its parent being done */
+void memgroup_derive(struct memgroup *g);
+uint64_t memgroup_committed(const struct memgroup *g); /* unreclaimable, and what is swapped out */
+uint64_t memgroup_time_left(const struct memgroup *g, const struct growth *growth); /* ns; NA_U64 */
 
 /* stuck.c: which of its threads are held at memory.high */
 void stuck_look(struct memgroup *g);
@@ -147,8 +154,8 @@ void kills_stop(void);
  * any). KILLS_NO only of a log that is whole: from its first record on, and none missing. */
 enum kills_answer { KILLS_NO, KILLS_YES, KILLS_UNKNOWN };
 enum kills_answer kills_ask(uint64_t pid, const char *cgroup);
-/* Kills that this look's part of the log has, of victims in the group with this path. */
-uint64_t kills_logged(const char *path);
+/* Each kill by the kernel that came at this look; cgroup: the victim's, NULL if not in the log. */
+void kills_each_new(void (*each)(const char *cgroup, void *arg), void *arg);
 
 /* gone.c: what is known of the end of those of -p that are not there; after kills_look. -ESRCH with
  * fail text if none of them ever was, nor was killed. */
@@ -171,6 +178,8 @@ void growth_describe(struct finding *f, const struct growth *g, uint64_t left_ns
 
 /* findings_host.c; is_explained: a group's stall is what the host's pressure shows */
 void findings_report_host(struct out *out, bool is_explained);
+/* findings_kills.c */
 void findings_report_kills(struct out *out);
+void findings_kills_stop(void);
 
 #endif

@@ -35,9 +35,10 @@ static const struct column group_columns[] = {
 	    "its own limit (memory.max, limit_in_bytes)"),
 	COL(struct group_row, effective_limit_bytes, "EFFECTIVE", ROLE_GAUGE, UNIT_BYTES,
 	    "the least of its own, its ancestors' and the host's memory"),
-	COL_NAME_IF_ANY(struct group_row, limited_by, "BY", ROLE_TEXT, NAME_CGROUP,
-			"whose limit that is, if not its own: an ancestor's, \"host\", or \"(hidden)\" "
-			"for an ancestor that can't be seen"),
+	COL_NAME_IF_ANY(
+		struct group_row, limited_by, "BY", ROLE_TEXT, NAME_CGROUP,
+		"whose limit that is, if not its own: an ancestor's, \"host\", or \"(hidden)\" "
+		"for an ancestor that can't be seen"),
 	COL(struct group_row, usage_bytes, "USED", ROLE_GAUGE, UNIT_BYTES,
 	    "all that is charged to it, page cache included"),
 	COL(struct group_row, working_set_bytes, "WORKING", ROLE_GAUGE, UNIT_BYTES,
@@ -45,7 +46,8 @@ static const struct column group_columns[] = {
 	COL(struct group_row, unreclaimable_bytes, "FIXED", ROLE_GAUGE, UNIT_BYTES,
 	    "what no reclaim frees without swap: anonymous, unevictable and kernel memory"),
 	COL(struct group_row, headroom_low_bytes, "LEFT", ROLE_GAUGE, UNIT_BYTES,
-	    "left before the next limit, over it, its ancestors and the host, if no cache is freed"),
+	    "left before the next limit, over it, its ancestors and the host, if no cache is "
+	    "freed"),
 	COL(struct group_row, headroom_high_bytes, "LEFT+CACHE", ROLE_GAUGE, UNIT_BYTES,
 	    "the same if all file pages and slab that can be freed are"),
 	COL(struct group_row, left_ratio, NULL, ROLE_GAUGE, UNIT_RATIO,
@@ -75,13 +77,11 @@ static const struct column group_columns[] = {
 	    "slab that can shrink"),
 	COL(struct group_row, slab_unreclaimable_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
 	    "slab that can't"),
-	COL(struct group_row, unevictable_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
-	    "locked memory"),
+	COL(struct group_row, unevictable_bytes, NULL, ROLE_GAUGE, UNIT_BYTES, "locked memory"),
 	COL(struct group_row, dirty_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
 	    "page cache that must be written first"),
 	COL(struct group_row, swap_bytes, NULL, ROLE_GAUGE, UNIT_BYTES, "swap in use"),
-	COL(struct group_row, swap_limit_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
-	    "memory.swap.max"),
+	COL(struct group_row, swap_limit_bytes, NULL, ROLE_GAUGE, UNIT_BYTES, "memory.swap.max"),
 	COL(struct group_row, memsw_limit_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
 	    "v1: limit of memory and swap together"),
 	COL(struct group_row, kmem_limit_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
@@ -89,7 +89,8 @@ static const struct column group_columns[] = {
 	COL(struct group_row, swap_left_bytes, NULL, ROLE_GAUGE, UNIT_BYTES,
 	    "what can still be swapped out: its own and its ancestors' limits, the host's swap"),
 	COL(struct group_row, max_events, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
-	    "times it was at its own limit in the interval (v1: failcnt); page cache alone does it"),
+	    "times it was at its own limit in the interval (v1: failcnt); page cache alone does "
+	    "it"),
 	COL(struct group_row, high_events, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
 	    "times it was above its own memory.high in the interval"),
 	COL(struct group_row, oom_events, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
@@ -115,13 +116,15 @@ static const struct column group_columns[] = {
 
 static void complete(void *row);
 
-const struct table group_table = { .name = "cgroups",
-				   .help = "a control group with a memory limit, or that ran out once",
-				   TABLE(struct group_row, group_columns),
-				   .sort = "left_ratio",
-				   .top = true,
-				   .complete = complete,
-				   .kept_size = offsetof(struct group_row, names) };
+const struct table group_table = {
+	.name = "cgroups",
+	.help = "a control group with a memory limit, or that ran out once",
+	TABLE(struct group_row, group_columns),
+	.sort = "left_ratio",
+	.top = true,
+	.complete = complete,
+	.kept_size = offsetof(struct group_row, names)
+};
 
 /* No limit is no number. */
 static uint64_t shown_limit(uint64_t bytes)
@@ -141,8 +144,8 @@ static const char *limited_by(const struct memgroup *g)
 /* Of nothing, nothing is left. */
 static double left_ratio(const struct memgroup *g)
 {
-	return g->effective_limit_bytes ? ratio_of(g->headroom_high_bytes, g->effective_limit_bytes) :
-					  0;
+	return g->effective_limit_bytes ? ratio_of(g->headroom_high_bytes, g->effective_limit_bytes)
+					: 0;
 }
 
 static void fill_sizes(struct group_row *row, const struct memgroup *g)

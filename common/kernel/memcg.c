@@ -209,7 +209,9 @@ int memcg_parse_oom_control(struct text t, struct memcg *m)
 {
 	uint64_t disabled = NA_U64, under = NA_U64, kills = NA_U64;
 	const struct key keys[] = {
-		KEY("oom_kill_disable", &disabled), KEY("under_oom", &under), KEY("oom_kill", &kills),
+		KEY("oom_kill_disable", &disabled),
+		KEY("under_oom", &under),
+		KEY("oom_kill", &kills),
 	};
 
 	if (!take_keys(t, keys, sizeof(keys) / sizeof(*keys)))
@@ -279,9 +281,11 @@ static void read_stat(struct src_dir *dir, int version, struct memcg *m)
 {
 	struct text t;
 
-	if (!read_file(dir, "memory.stat", m, &t))
-		note_trouble(m, "memory.stat", "missing");
-	else if (memcg_parse_stat(t, version, m) < 0)
+	if (!read_file(dir, "memory.stat", m, &t)) {
+		/* the root of v2 has not always had one */
+		if (memcg_is_limit(m->limit_bytes))
+			note_trouble(m, "memory.stat", "missing");
+	} else if (memcg_parse_stat(t, version, m) < 0)
 		note_trouble(m, NULL, fail_text());
 }
 
@@ -301,7 +305,8 @@ static void read_usage_v2(struct src_dir *dir, struct memcg *m)
 {
 	struct text t;
 
-	if (!read_bytes(dir, "memory.current", m, &m->usage_bytes) && memcg_is_limit(m->limit_bytes))
+	if (!read_bytes(dir, "memory.current", m, &m->usage_bytes) &&
+	    memcg_is_limit(m->limit_bytes))
 		note_trouble(m, "memory.current", "missing");
 	if (!read_bytes(dir, "memory.high", m, &m->high_bytes) && !m->trouble)
 		m->high_bytes = MEMCG_NONE;
@@ -402,7 +407,8 @@ uint64_t memcg_working_set(const struct memcg *m)
 	uint64_t set = delta_u64(m->usage_bytes, m->inactive_file_bytes);
 
 	/* the two are read one after the other: all of it may be inactive */
-	return set == NA_U64 && m->usage_bytes != NA_U64 && m->inactive_file_bytes != NA_U64 ? 0 : set;
+	return set == NA_U64 && m->usage_bytes != NA_U64 && m->inactive_file_bytes != NA_U64 ? 0
+											     : set;
 }
 
 uint64_t memcg_reclaimable(const struct memcg *m)

@@ -15,8 +15,8 @@
 #include "common/kernel/psi.h"
 #include "common/kernel/source.h"
 
-/* What a file or line does not say is NA_U64. A limit that is none ("max", v1 >= 0x7FFFFFFFFFFFF000,
- * or no file: the root) is MEMCG_NONE. */
+/* What a file or line does not say is NA_U64. A limit that is none ("max", v1 >=
+ * 0x7FFFFFFFFFFFF000, or no file: the root) is MEMCG_NONE. */
 #define MEMCG_NONE (NA_U64 - 1)
 
 static inline bool memcg_is_limit(uint64_t bytes)
@@ -31,22 +31,22 @@ struct memcg {
 	uint64_t anon_bytes, file_bytes, shmem_bytes, slab_reclaimable_bytes,
 		slab_unreclaimable_bytes, kernel_bytes, unevictable_bytes, sock_bytes;
 	uint64_t inactive_file_bytes, active_file_bytes, dirty_bytes, writeback_bytes;
-	uint64_t anon_lists_bytes;     /* inactive and active anonymous pages, shmem among them: what
-	                                  only swap takes; mlocked pages are in unevictable alone */
+	uint64_t anon_lists_bytes; /* inactive and active anonymous pages, shmem among them: what
+				      only swap takes; mlocked pages are in unevictable alone */
 	uint64_t refaults;             /* workingset_refault* */
 	/* events; v1: max_events are failcnt and memsw.failcnt, oom_kills oom_control's */
 	uint64_t max_events, high_events, oom_events, oom_kills, oom_group_kills;
 	/* this group's own; v1: oom_kills of the victims in it, as there is no other count */
 	uint64_t local_max_events, local_oom_events, local_oom_kills, local_high_events;
 	uint64_t failcnt;              /* v1: page cache alone moves it */
-	uint64_t hierarchical_limit_bytes,     /* v1: the least over all ancestors, hidden ones ... */
-		hierarchical_memsw_bytes;      /* ... included; the same of memory and swap */
+	uint64_t hierarchical_limit_bytes, /* v1: the least over all ancestors, hidden ones ... */
+		hierarchical_memsw_bytes;  /* ... included; the same of memory and swap */
 	int oom_group;                 /* memory.oom.group: 1, 0; -1 unknown */
 	int oom_kill_disabled;         /* v1; -1 unknown */
 	int under_oom;                 /* v1; -1 unknown */
 	int is_hierarchical;           /* v1 use_hierarchy; v2 1; -1 unknown */
 	struct psi pressure;
-	const char *trouble;           /* the first file that is missing or makes no sense and why */
+	const char *trouble; /* the first file that is missing or makes no sense and why */
 };
 
 /*

@@ -66,8 +66,8 @@ struct table {
 	 * for all rows, before sorting.
 	 */
 	void (*complete)(void *row);
-	/* With complete: bytes of a row's start that are kept until then, the sort column among them;
-	 * what is behind them is zero when complete is called. 0: all of the row. */
+	/* With complete: bytes of a row's start that are kept until then, the sort column among
+	 * them; what is behind them is zero when complete is called. 0: all of the row. */
 	size_t kept_size;
 };
 

@@ -110,7 +110,8 @@ static void test_stat_bad(void)
 		m = memcg_unknown;
 		memcg_parse_stat(cut(stat_v2, n), 2, &m);
 		CHECK(m.anon_bytes == NA_U64 || m.anon_bytes == whole.anon_bytes);
-		CHECK(m.unevictable_bytes == NA_U64 || m.unevictable_bytes == whole.unevictable_bytes);
+		CHECK(m.unevictable_bytes == NA_U64 ||
+		      m.unevictable_bytes == whole.unevictable_bytes);
 		CHECK(m.inactive_file_bytes == NA_U64 ||
 		      m.inactive_file_bytes == whole.inactive_file_bytes);
 	}
@@ -118,11 +119,13 @@ static void test_stat_bad(void)
 	m.anon_bytes = 5;
 	CHECK(memcg_parse_stat(TEXT(""), 2, &m) == -EINVAL && m.anon_bytes == 5);
 	CHECK(memcg_parse_stat(TEXT("\0\xff anon\n\n\n"), 2, &m) == -EINVAL);
-	CHECK(!memcg_parse_stat(TEXT("anon -1\nfile 12x\nshmem\nkernel 18446744073709551616\n"), 2, &m));
+	CHECK(!memcg_parse_stat(TEXT("anon -1\nfile 12x\nshmem\nkernel 18446744073709551616\n"), 2,
+				&m));
 	CHECK(m.anon_bytes == NA_U64 && m.file_bytes == NA_U64 && m.shmem_bytes == NA_U64 &&
 	      m.kernel_bytes == NA_U64);
 	/* a sum that does not fit is none, and neither is one of an unknown part */
-	CHECK(!memcg_parse_stat(TEXT("inactive_anon 18446744073709551610\nactive_anon 100\n"), 2, &m));
+	CHECK(!memcg_parse_stat(TEXT("inactive_anon 18446744073709551610\nactive_anon 100\n"), 2,
+				&m));
 	CHECK(m.anon_lists_bytes == NA_U64);
 }
 
@@ -205,7 +208,8 @@ static void test_reading(void)
 	CHECK(!src_open_root(at("t")) && src_frame_begin() == 1);
 	struct memcg m = read_group(2, "m/v2", MEMCG_LIMIT);
 
-	CHECK(m.limit_bytes == 1048576 && m.oom_kills == 2 && m.usage_bytes == NA_U64 && !m.trouble);
+	CHECK(m.limit_bytes == 1048576 && m.oom_kills == 2 && m.usage_bytes == NA_U64 &&
+	      !m.trouble);
 	m = read_group(2, "m/v2", MEMCG_USAGE);
 	CHECK(m.usage_bytes == 4096 && m.high_bytes == MEMCG_NONE && m.pressure.some_ns == 12000 &&
 	      m.anon_bytes == NA_U64);
@@ -214,7 +218,8 @@ static void test_reading(void)
 	      m.local_max_events == NA_U64 && m.is_hierarchical == 1 && !m.trouble);
 	m = read_group(1, "m/v1", MEMCG_ALL);
 	CHECK(m.limit_bytes == 1048576 && m.oom_kills == 3 && m.usage_bytes == 8192);
-	CHECK(m.failcnt == 5 && m.max_events == 11 && m.swap_bytes == 4096 && m.is_hierarchical == 1);
+	CHECK(m.failcnt == 5 && m.max_events == 11 && m.swap_bytes == 4096 &&
+	      m.is_hierarchical == 1);
 	CHECK(m.memsw_limit_bytes == 2097152 && m.kmem_limit_bytes == NA_U64 &&
 	      m.kernel_bytes == 4096 && !m.trouble);
 	/* the root, or a group that was not given the controller */

@@ -76,7 +76,8 @@ static void test_live_lists(void)
 	for (size_t i = 1; i < names.count; i++)
 		CHECK(strcmp(names.items[i - 1], names.items[i]) < 0);
 	/* of folders whose links are not counted so, nothing is known */
-	CHECK(!src_is_leaf("proc/self/stat") && !src_is_leaf("proc/nothing") && !src_is_leaf("sys"));
+	CHECK(!src_is_leaf("proc/self/stat") && !src_is_leaf("proc/nothing") &&
+	      !src_is_leaf("sys"));
 	CHECK(!src_exists("sys/kernel/mm/hugepages") || !src_is_leaf("sys/kernel/mm"));
 	CHECK(src_list("proc/self/stat", &names) == -ENOTDIR &&
 	      src_list("proc/nothing", &names) == -ENOENT);
