@@ -49,7 +49,8 @@ static const struct column kill_columns[] = {
 	COL_NAME_IF_ANY(struct kill_row, names, "NAMES", ROLE_TEXT, NAME_CONTAINER,
 			"container and pod, as far as path and host tell"),
 	COL(struct kill_row, cause, "CAUSE", ROLE_TEXT, UNIT_TEXT,
-	    "own limit, ancestor's limit, host, cpuset or policy nodes, or a userspace killer"),
+	    "own limit, ancestor's limit, host, cpuset or policy nodes, sysrq, or a userspace "
+	    "killer"),
 	COL_NAME(struct kill_row, limited_by, NULL, ROLE_TEXT, NAME_CGROUP,
 		 "the group that was at its limit"),
 	COL(struct kill_row, usage_bytes, "USAGE", ROLE_GAUGE, UNIT_BYTES,
