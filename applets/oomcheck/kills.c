@@ -410,6 +410,15 @@ static void say_gaps(struct out *out)
 			 "limits of those kills are unknown", some(a, log->suppressed, "report"));
 }
 
+/* A host that counts no kill since boot has none in its log either. */
+static void say_unreadable(struct out *out)
+{
+	if (host_now()->kills == 0)
+		out_note(out, "kernel log: %s; this host counts no kill since boot", fail_text());
+	else
+		out_missing(out, "kernel log: %s", fail_text());
+}
+
 static int look_at_file(struct out *out)
 {
 	if (kills.is_started)
@@ -441,7 +450,7 @@ int kills_look(struct out *out)
 	kills.fresh = kills.log.count;
 	kills.is_read = kmsg_read(&content) >= 0;
 	if (!kills.is_read) {
-		out_missing(out, "kernel log: %s", fail_text());
+		say_unreadable(out);
 		return 0;
 	}
 	kills.log.boot_realtime_ns = kmsg_boot_realtime();
