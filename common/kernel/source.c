@@ -39,6 +39,10 @@ static struct source {
 	uint64_t last_monotonic_ns;    /* of the frame before; 0: none or unknown */
 	struct arena arena, run;       /* the frame's; until src_close */
 	struct hash seen[KINDS];       /* place -> struct entry * */
+	/* the frame's, while a sample has its own in their place */
+	struct arena frame_arena;
+	struct hash frame_seen[KINDS];
+	bool is_sampling;
 	uint64_t netns;
 	struct buf place, scratch;
 } source = { .root = -1 };
@@ -111,14 +115,18 @@ int src_open_root(const char *dir)
 
 void src_close(void)
 {
+	src_sample_end();
 	src_save_close();
 	src_replay_close();
 	src_facts_reset();
 	if (source.root >= 0)
 		close(source.root);
-	for (int kind = 0; kind < KINDS; kind++)
+	for (int kind = 0; kind < KINDS; kind++) {
 		hash_free(&source.seen[kind]);
+		hash_free(&source.frame_seen[kind]);
+	}
 	arena_free(&source.arena);
+	arena_free(&source.frame_arena);
 	arena_free(&source.run);
 	buf_free(&source.place);
 	buf_free(&source.scratch);
@@ -178,6 +186,40 @@ int src_frame_end(void)
 		buf_free(&source.scratch);
 	src_replay_end();
 	return src_save_end();
+}
+
+/* ---- samples ---- */
+
+static void swap_frame(void)
+{
+	struct arena arena = source.arena;
+	struct hash seen[KINDS];
+
+	memcpy(seen, source.seen, sizeof(seen));
+	source.arena = source.frame_arena;
+	source.frame_arena = arena;
+	memcpy(source.seen, source.frame_seen, sizeof(seen));
+	memcpy(source.frame_seen, seen, sizeof(seen));
+}
+
+void src_sample_begin(void)
+{
+	if (!is_live() || source.is_sampling)
+		return;
+	swap_frame();
+	source.is_sampling = true;
+	src_save_pause(true);
+}
+
+void src_sample_end(void)
+{
+	if (!source.is_sampling)
+		return;
+	src_forget();
+	arena_reset(&source.arena);
+	swap_frame();
+	source.is_sampling = false;
+	src_save_pause(false);
 }
 
 /* ---- what is told ---- */

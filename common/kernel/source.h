@@ -125,6 +125,13 @@ void src_dir_close(struct src_dir *d);
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply);
 
+/*
+ * A sample between two frames, live only: what is read until src_sample_end is read anew, is freed
+ * there, and is not saved. What the samples come to is kept by a src_call in the frame behind them.
+ */
+void src_sample_begin(void);
+void src_sample_end(void);
+
 /* Small facts, each saved with the frame. */
 struct src_uname {
 	const char *host, *release, *version, *machine;

@@ -115,6 +115,7 @@ void src_save_call(const char *key, int err, struct text reply);
 void src_save_begin(const struct frame *frame);
 int src_save_end(void);                /* with fail text */
 void src_save_close(void);
+void src_save_pause(bool is_paused);   /* meanwhile src_is_saving() is false */
 
 /* ---- source_replay.c ---- */
 

@@ -1,0 +1,437 @@
+/*
+ * One look: each network namespace's counters and settings, its listeners, and, where it matters,
+ * the connections that are half open or were given up before anybody accepted them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "applets/listenq/listenq.h"
+#include "common/base/scan.h"
+#include "common/kernel/netcount.h"
+#include "common/kernel/sockstat.h"
+#include "common/kernel/source.h"
+#include "common/kernel/sysctl.h"
+
+/* Up to this many TCP sockets the kernel walks them all so fast that it is asked at every look. */
+#define FEW_SOCKETS 5000
+
+static const char *const counter_names[COUNTERS] = {
+	[LISTEN_OVERFLOWS] = "ListenOverflows",    [LISTEN_DROPS] = "ListenDrops",
+	[SYN_FULL_DROPS] = "TCPReqQFullDrop",      [SYN_FULL_COOKIES] = "TCPReqQFullDoCookies",
+	[COOKIES_SENT] = "SyncookiesSent",         [COOKIES_RECEIVED] = "SyncookiesRecv",
+	[COOKIES_FAILED] = "SyncookiesFailed",     [BACKLOG_DROPS] = "TCPBacklogDrop",
+	[PASSIVE_OPENS] = NULL,
+};
+
+static const char *const setting_names[SETTINGS] = {
+	[SOMAXCONN] = "net/core/somaxconn",
+	[SYNCOOKIES] = "net/ipv4/tcp_syncookies",
+	[ABORT_ON_OVERFLOW] = "net/ipv4/tcp_abort_on_overflow",
+	[MAX_SYN_BACKLOG] = "net/ipv4/tcp_max_syn_backlog",
+};
+
+/* What a dump's callback works on. */
+struct reading {
+	struct look *look;
+	size_t space;
+};
+
+uint64_t listener_key(uint64_t netns, uint64_t cookie)
+{
+	const uint64_t pair[] = { netns, cookie };
+
+	return hash_bytes(pair, sizeof(pair));
+}
+
+struct listener *look_find(const struct look *look, uint64_t netns, uint64_t cookie)
+{
+	uintptr_t at = (uintptr_t)hash_find_number(&look->by_cookie, listener_key(netns, cookie));
+
+	return at ? &look->listeners[at - 1] : NULL;
+}
+
+static const struct space *find_space(const struct look *look, uint64_t inode)
+{
+	for (size_t i = 0; i < look->space_count; i++)
+		if (look->spaces[i].ns.inode == inode)
+			return &look->spaces[i];
+	return NULL;
+}
+
+/* ---- reading ---- */
+
+static void read_counters(struct out *out, struct space *s)
+{
+	struct text netstat, snmp;
+
+	if (src_read("proc/net/netstat", &netstat) < 0) {
+		out_missing(out, "%s", fail_text());
+		netstat = TEXT("");
+	}
+	for (int i = 0; i < COUNTERS; i++)
+		s->counters[i] = counter_names[i] ?
+			netcount_find(netstat, "TcpExt", counter_names[i]) : NA_U64;
+	if (src_read("proc/net/snmp", &snmp) >= 0)
+		s->counters[PASSIVE_OPENS] = netcount_find(snmp, "Tcp", "PassiveOpens");
+	for (int i = 0; i < SETTINGS; i++)
+		s->settings[i] = sysctl_number(setting_names[i], 0);
+}
+
+static struct listener *add_listener(struct look *look, size_t space)
+{
+	look->listeners = mem_grow(look->listeners, &look->cap, look->count + 1,
+				   sizeof(*look->listeners));
+	struct listener *l = &look->listeners[look->count++];
+
+	*l = (struct listener){ .space = space, .dropped = NA_U64 };
+	return l;
+}
+
+static void add_tcp(const struct sock *sock, void *arg)
+{
+	struct reading *r = arg;
+	struct listener *l;
+
+	if (sock->state != SOCK_LISTEN)
+		return;
+	l = add_listener(r->look, r->space);
+	l->sock = *sock;
+	l->sock.info = TEXT("");
+	l->protocol = sock->is_mptcp ? "mptcp" : "tcp";
+	l->local = sock_end_text(&r->look->arena, sock->family, &sock->local);
+	if (sock->cookie == NA_U64)
+		l->sock.cookie = sock->inode;  /* it was read from proc/net/tcp */
+	r->look->spaces[r->space].listeners++;
+}
+
+/*
+ * An MPTCP listener has a TCP one of the kernel's own inside, which has the queue and the drops;
+ * only the outer one's inode is in a process's descriptor table.
+ */
+static void add_mptcp(const struct sock *sock, void *arg)
+{
+	struct reading *r = arg;
+	struct space *s = &r->look->spaces[r->space];
+
+	if (sock->state != SOCK_LISTEN)
+		return;
+	s->has_mptcp = true;
+	for (size_t i = s->first; i < r->look->count; i++) {
+		struct listener *l = &r->look->listeners[i];
+
+		if (!l->sock.is_mptcp && l->sock.family == sock->family &&
+		    l->sock.interface == sock->interface && !memcmp(&l->sock.local, &sock->local,
+								    sizeof(sock->local))) {
+			l->sock.is_mptcp = true;
+			l->sock.inode = sock->inode;
+			l->protocol = "mptcp";
+			return;
+		}
+	}
+	add_tcp(sock, arg);
+}
+
+static void add_unix(const struct unix_sock *sock, void *arg)
+{
+	struct reading *r = arg;
+	struct listener *l;
+
+	if (sock->state != SOCK_LISTEN)
+		return;
+	l = add_listener(r->look, r->space);
+	l->sock = (struct sock){
+		.state = sock->state, .cookie = sock->cookie, .inode = sock->inode,
+		.receive_queue = sock->receive_queue,
+		.send_queue = sock->send_queue, .drops = NA_U64,
+	};
+	l->protocol = "unix";
+	if (sock->cookie == NA_U64)
+		l->sock.cookie = sock->inode;
+	l->local = sock->name ? arena_strdup(&r->look->arena, sock->name) : "(unnamed)";
+	r->look->spaces[r->space].unix_listeners++;
+}
+
+static void add_connection(const struct sock *sock, void *arg)
+{
+	struct reading *r = arg;
+	struct look *look = r->look;
+	bool is_half_open =
+		sock->state == SOCK_SYN_RECV || sock->state == SOCK_NEW_SYN_RECV;
+
+	/* not accepted: no inode yet; the client's FIN counts as one byte */
+	if (!is_half_open && (sock->state != SOCK_CLOSE_WAIT || sock->inode ||
+			      sock->receive_queue <= 1))
+		return;
+	look->connections = mem_grow(look->connections, &look->connection_cap,
+				     look->connection_count + 1, sizeof(*look->connections));
+	look->connections[look->connection_count++] = (struct connection){
+		.space = r->space, .family = sock->family, .is_half_open = is_half_open,
+		.local = sock->local,
+	};
+}
+
+/* MPTCP is asked only if somebody uses it: asking makes the kernel load its module. */
+static bool has_mptcp_sockets(void)
+{
+	struct text protocols, value, size;
+	uint64_t sockets;
+
+	if (src_read("proc/net/protocols", &protocols) < 0)
+		return false;
+	for (int v6 = 0; v6 < 2; v6++) {
+		if (!scan_find_key(protocols, v6 ? "MPTCPv6" : "MPTCP", &value))
+			continue;
+		struct scan s = scan_of(value);
+
+		if (scan_word(&s, &size) && scan_u64(&s, &sockets) && sockets)
+			return true;
+	}
+	return false;
+}
+
+static void check_result(struct out *out, struct space *s, int err,
+			 const struct sockdiag_result *result)
+{
+	if (err < 0)
+		out_missing(out, "%s", fail_text());
+	if (err < 0 || result->is_partial)
+		s->is_partial = true;
+	if (err < 0 || result->lacks)
+		s->has_diag = false;
+	if (err >= 0 && result->lacks)
+		out_missing(out, "%s", result->lacks);
+	if (err >= 0 && result->is_partial)
+		out_missing(out, "sockets changed faster than they could be listed: some may be "
+				 "left out");
+}
+
+static void read_listeners(struct out *out, struct reading *r)
+{
+	struct space *s = &r->look->spaces[r->space];
+	struct sockdiag_query q = { .protocol = IPPROTO_TCP, .ipv4 = true, .ipv6 = true,
+				    .states = SOCK_BIT(SOCK_LISTEN), .memory = true };
+	struct sockdiag_result result = { 0 };
+
+	s->first = r->look->count;
+	s->has_diag = true;
+	if (listenq.tcp) {
+		check_result(out, s, sockdiag_each(&q, add_tcp, r, &result), &result);
+		if (has_mptcp_sockets()) {
+			q.is_mptcp = true;
+			check_result(out, s, sockdiag_each(&q, add_mptcp, r, &result), &result);
+		}
+	}
+	if (listenq.unix_domain)
+		check_result(out, s,
+			     sockdiag_each_unix(SOCK_BIT(SOCK_LISTEN), add_unix, r, &result),
+			     &result);
+}
+
+static bool has_few_sockets(void)
+{
+	struct sockstat n;
+
+	if (sockstat_read(&n) < 0)
+		return false;
+	uint64_t all = sum_u64(sum_u64(n.tcp, n.tcp6), n.tcp_time_wait);
+
+	return all != NA_U64 && all <= FEW_SOCKETS;
+}
+
+/* Listing connections makes the kernel walk all of them. */
+static bool needs_connections(const struct look *look, const struct space *s,
+			      const struct space *before)
+{
+	static const enum counter telling[] = { LISTEN_DROPS, SYN_FULL_DROPS, SYN_FULL_COOKIES,
+						COOKIES_SENT };
+
+	if (!listenq.tcp || !s->listeners)
+		return false;
+	for (size_t i = s->first; i < look->count; i++)
+		if (look->listeners[i].sock.family && look->listeners[i].sock.receive_queue)
+			return true;
+	for (size_t i = 0; before && i < sizeof(telling) / sizeof(telling[0]); i++) {
+		uint64_t moved = delta_u64(s->counters[telling[i]], before->counters[telling[i]]);
+
+		if (moved && moved != NA_U64)
+			return true;
+	}
+	return has_few_sockets();
+}
+
+static void read_connections(struct out *out, struct reading *r)
+{
+	struct sockdiag_query q = {
+		.protocol = IPPROTO_TCP, .ipv4 = true, .ipv6 = true,
+		.states = SOCK_BIT(SOCK_SYN_RECV) | SOCK_BIT(SOCK_NEW_SYN_RECV) |
+			  SOCK_BIT(SOCK_CLOSE_WAIT),
+	};
+	struct space *s = &r->look->spaces[r->space];
+	struct sockdiag_result result = { 0 };
+	int err = sockdiag_each(&q, add_connection, r, &result);
+
+	s->has_connections = err >= 0;
+	check_result(out, s, err, &result);
+}
+
+static void read_space(struct out *out, struct look *look, size_t i, const struct look *before)
+{
+	struct reading r = { look, i };
+	struct space *s = &look->spaces[i];
+	bool is_baseline = !before->space_count && !src_frame()->is_only;
+
+	read_listeners(out, &r);
+	read_counters(out, s);
+	if (!is_baseline && needs_connections(look, s, find_space(before, s->ns.inode)))
+		read_connections(out, &r);
+}
+
+static void keep_namespace(struct look *look, struct space *s, const struct netns *ns)
+{
+	*s = (struct space){ .ns = *ns };
+	s->ns.name = arena_strdup(&look->arena, ns->name);
+	s->ns.path = arena_strdup(&look->arena, ns->path);
+}
+
+int look_read(struct out *out, struct look *look, const struct look *before)
+{
+	struct netns_list list;
+	int err = netns_select(listenq.netns, &list);
+
+	if (err < 0)
+		return err;
+	arena_reset(&look->arena);
+	look->frame = src_frame()->index;
+	look->space_count = look->count = look->connection_count = 0;
+	look->spaces = arena_alloc(&look->arena, (list.count + 1) * sizeof(*look->spaces));
+	for (size_t i = 0; i < list.count; i++) {
+		keep_namespace(look, &look->spaces[look->space_count], &list.items[i]);
+		err = netns_enter(&list.items[i]);
+		if (err == -ESRCH)
+			continue;      /* gone since it was listed */
+		if (err < 0) {
+			out_missing(out, "%s", fail_text());
+			continue;
+		}
+		read_space(out, look, look->space_count++, before);
+		netns_leave();
+	}
+	if (listenq.netns && !strcmp(listenq.netns, "all") && !list.is_complete)
+		out_note(out, "other users' processes can't be looked at: some namespaces may be "
+			      "left out");
+	return 0;
+}
+
+/* ---- what moved ---- */
+
+static void compare_space(struct space *s, const struct space *b, bool is_made_since)
+{
+	for (int i = 0; i < COUNTERS; i++)
+		s->moved[i] = b ? delta_u64(s->counters[i], b->counters[i]) :
+			is_made_since ? s->counters[i] : NA_U64;
+}
+
+/* A socket that was not there before is new only where all were seen then. */
+static bool is_new(const struct space *s, const struct space *b, const struct look *before)
+{
+	return b ? !b->is_partial && b->has_diag == s->has_diag :
+		before->space_count && netns_is_new(&s->ns, before->frame);
+}
+
+void look_compare(struct look *now, const struct look *before)
+{
+	for (size_t i = 0; i < now->space_count; i++) {
+		struct space *s = &now->spaces[i];
+
+		compare_space(s, find_space(before, s->ns.inode),
+			      before->space_count && netns_is_new(&s->ns, before->frame));
+	}
+	hash_reset(&now->by_cookie);
+	for (size_t i = 0; i < now->count; i++) {
+		struct listener *l = &now->listeners[i];
+		struct space *s = &now->spaces[l->space];
+		const struct listener *b = look_find(before, s->ns.inode, l->sock.cookie);
+
+		*hash_number(&now->by_cookie, listener_key(s->ns.inode, l->sock.cookie)) =
+			(void *)(uintptr_t)(i + 1);
+		l->is_new = !b && is_new(s, find_space(before, s->ns.inode), before);
+		if (b || l->is_new)
+			l->dropped = delta_u64(l->sock.drops, b ? b->sock.drops : 0);
+		s->droppers += l->dropped && l->dropped != NA_U64;
+	}
+}
+
+void look_free(struct look *look)
+{
+	free(look->listeners);
+	free(look->connections);
+	hash_free(&look->by_cookie);
+	arena_free(&look->arena);
+	*look = (struct look){ 0 };
+}
+
+/* ---- what follows from it ---- */
+
+uint64_t listener_max(const struct listener *l)
+{
+	uint64_t now = l->sock.receive_queue;
+
+	return l->polled.polls && (now == NA_U64 || l->polled.max > now) ? l->polled.max : now;
+}
+
+bool listener_was_over(const struct listener *l)
+{
+	uint64_t limit = l->sock.send_queue, max = listener_max(l);
+
+	return limit != NA_U64 && max != NA_U64 && max > limit;
+}
+
+/*
+ * PassiveOpens counts the whole namespace's. It is this listener's alone if there is and was no
+ * other; MPTCP counts each path of a connection.
+ */
+double listener_arrival_rate(const struct look *look, const struct listener *l)
+{
+	const struct space *s = &look->spaces[l->space];
+	const struct space *b = find_space(listenq.before, s->ns.inode);
+
+	if (s->listeners != 1 || !b || b->listeners != 1 || l->is_new || s->has_mptcp ||
+	    s->is_partial || !l->sock.family)
+		return NA_F64;
+	return rate_of(s->moved[PASSIVE_OPENS], listenq.interval_ns);
+}
+
+double listener_accept_rate(const struct look *look, const struct listener *l)
+{
+	double arrived = listener_arrival_rate(look, l);
+	const struct listener *b =
+		look_find(listenq.before, look->spaces[l->space].ns.inode, l->sock.cookie);
+
+	if (isnan(arrived) || !b || l->sock.receive_queue == NA_U64 ||
+	    b->sock.receive_queue == NA_U64)
+		return NA_F64;
+	double grown = (double)l->sock.receive_queue - (double)b->sock.receive_queue;
+	double accepted = arrived - grown * 1e9 / (double)listenq.interval_ns;
+
+	return accepted > 0 ? accepted : 0;
+}
+
+/*
+ * tcp_conn_request, net/ipv4/tcp_input.c: without cookies a peer never seen before is dropped when
+ * less than a quarter of tcp_max_syn_backlog is left; the listener's own limit holds always.
+ * Whether that one more than it fits differs between kernels.
+ */
+uint64_t listener_syn_limit(const struct space *s, const struct listener *l)
+{
+	uint64_t own = l->sock.send_queue + 1, max = s->settings[MAX_SYN_BACKLOG];
+
+	if (s->settings[SYNCOOKIES] == NA_U64 || !l->sock.family ||
+	    l->sock.send_queue == NA_U64)
+		return NA_U64;
+	if (s->settings[SYNCOOKIES])
+		return own;
+	if (max == NA_U64)
+		return NA_U64;
+	return max - max / 4 + 1 < own ? max - max / 4 + 1 : own;
+}
