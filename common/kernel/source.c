@@ -18,7 +18,7 @@
 
 #define SCRATCH_KEPT (1u << 20)        /* a larger buffer is given back at the frame's end */
 
-enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS };
+enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS = SRC_KINDS };
 
 /* What was learnt in this frame, trouble included. Lives in the frame's arena. */
 struct entry {
@@ -39,10 +39,6 @@ static struct source {
 	uint64_t last_monotonic_ns;    /* of the frame before; 0: none or unknown */
 	struct arena arena, run;       /* the frame's; until src_close */
 	struct hash seen[KINDS];       /* place -> struct entry * */
-	/* the frame's, while a sample has its own in their place */
-	struct arena frame_arena;
-	struct hash frame_seen[KINDS];
-	bool is_sampling;
 	uint64_t netns;
 	struct buf place, scratch;
 } source = { .root = -1 };
@@ -86,6 +82,21 @@ void src_forget(void)
 {
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_reset(&source.seen[kind]);
+	src_stream_forget();
+}
+
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS])
+{
+	const struct arena kept = source.arena;
+
+	source.arena = *arena;
+	*arena = kept;
+	for (int kind = 0; kind < KINDS; kind++) {
+		const struct hash h = source.seen[kind];
+
+		source.seen[kind] = seen[kind];
+		seen[kind] = h;
+	}
 }
 
 /* ---- opening and closing ---- */
@@ -115,18 +126,16 @@ int src_open_root(const char *dir)
 
 void src_close(void)
 {
-	src_sample_end();
+	src_sample_close();
 	src_save_close();
 	src_replay_close();
 	src_facts_reset();
 	if (source.root >= 0)
 		close(source.root);
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < KINDS; kind++)
 		hash_free(&source.seen[kind]);
-		hash_free(&source.frame_seen[kind]);
-	}
+	src_stream_forget();
 	arena_free(&source.arena);
-	arena_free(&source.frame_arena);
 	arena_free(&source.run);
 	buf_free(&source.place);
 	buf_free(&source.scratch);
@@ -186,40 +195,6 @@ int src_frame_end(void)
 		buf_free(&source.scratch);
 	src_replay_end();
 	return src_save_end();
-}
-
-/* ---- samples ---- */
-
-static void swap_frame(void)
-{
-	struct arena arena = source.arena;
-	struct hash seen[KINDS];
-
-	memcpy(seen, source.seen, sizeof(seen));
-	source.arena = source.frame_arena;
-	source.frame_arena = arena;
-	memcpy(source.seen, source.frame_seen, sizeof(seen));
-	memcpy(source.frame_seen, seen, sizeof(seen));
-}
-
-void src_sample_begin(void)
-{
-	if (!is_live() || source.is_sampling)
-		return;
-	swap_frame();
-	source.is_sampling = true;
-	src_save_pause(true);
-}
-
-void src_sample_end(void)
-{
-	if (!source.is_sampling)
-		return;
-	src_forget();
-	arena_reset(&source.arena);
-	swap_frame();
-	source.is_sampling = false;
-	src_save_pause(false);
 }
 
 /* ---- what is told ---- */
@@ -558,14 +533,26 @@ static void make_call(struct entry *e, const char *key, int (*fetch)(void *, str
 	buf_free(&reply);
 }
 
+const char *src_call_place(const char *key)
+{
+	return source.netns ? arena_printf(&source.arena, "netns/%llu/%s",
+					   (unsigned long long)source.netns, key) :
+		arena_strdup(&source.arena, key);
+}
+
+int src_call_failed(const char *key, int err, const char *why)
+{
+	if (why)
+		return fail(-err, "%s", why);
+	if (err == -ENOENT)
+		return fail(ENOENT, "%s: not in the saved run", key);
+	return fail_errno(-err, "%s", key);
+}
+
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply)
 {
-	char netns[32] = "";
-
-	if (source.netns)
-		snprintf(netns, sizeof(netns), "netns/%llu/", (unsigned long long)source.netns);
-	const char *place = arena_printf(&source.arena, "%s%s", netns, key);
+	const char *place = src_call_place(key);
 	struct entry *e = find_entry(KIND_CALL, place);
 
 	if (!e) {
@@ -578,13 +565,8 @@ int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *
 		if (src_is_saving())
 			src_save_call(place, -e->err, e->content);
 	}
-	if (!e->err) {
-		*reply = e->content;
-		return 0;
-	}
-	if (e->why)
-		return fail(-e->err, "%s", e->why);
-	if (e->err == -ENOENT)
-		return fail(ENOENT, "%s: not in the saved run", key);
-	return fail_errno(-e->err, "%s", key);
+	if (e->err)
+		return src_call_failed(key, e->err, e->why);
+	*reply = e->content;
+	return 0;
 }
