@@ -83,16 +83,16 @@ static int look(struct out *out)
 	listenq.interval_ns = src_frame()->elapsed_ns;
 	listenq.now = now;
 	listenq.before = before;
-	err = look_read(out, now, before);
+	err = spaces_read(out, now, before);
 	if (err < 0)
 		return err;
-	look_compare(now, before);
+	spaces_compare(now, before);
 	if (polls_read(now) < 0 && src_is_live())
 		out_missing(out, "%s", fail_text());
 	places_make(now);
 	if (looks_done++ || src_frame()->is_only) {
-		findings_report(out);
-		show_rows(out);
+		listenq_report(out);
+		listenq_show(out);
 		show_history(out, now);
 	}
 	polls_start(now);
@@ -103,7 +103,7 @@ static void stop(void)
 {
 	polls_free();
 	for (size_t i = 0; i < 2; i++)
-		look_free(&looks[i]);
+		spaces_free(&looks[i]);
 	sockowner_close();
 }
 

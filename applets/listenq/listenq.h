@@ -22,7 +22,7 @@ enum counter {
 	COOKIES_RECEIVED, COOKIES_FAILED, BACKLOG_DROPS, PASSIVE_OPENS, COUNTERS
 };
 
-enum setting { SOMAXCONN, SYNCOOKIES, ABORT_ON_OVERFLOW, MAX_SYN_BACKLOG, SETTINGS };
+enum setting { SOMAXCONN_NOW, SYNCOOKIES, ABORT_ON_OVERFLOW, MAX_SYN_BACKLOG, SETTINGS };
 
 /* A network namespace. */
 struct space {
@@ -92,16 +92,16 @@ struct state {
 extern struct state listenq;
 
 uint64_t listener_key(uint64_t netns, uint64_t cookie);
-struct listener *look_find(const struct look *look, uint64_t netns, uint64_t cookie);
+struct listener *listener_find(const struct look *look, uint64_t netns, uint64_t cookie);
 /* Of max(now, the polls). */
 uint64_t listener_max(const struct listener *l);
 bool listener_was_over(const struct listener *l);      /* longer than its limit, seen once */
 bool listener_is_asked(const struct listener *l);      /* by --pid */
 
 /* spaces.c: one look at all namespaces asked for. 0 or -errno. */
-int look_read(struct out *out, struct look *look, const struct look *before);
-void look_compare(struct look *now, const struct look *before);
-void look_free(struct look *look);
+int spaces_read(struct out *out, struct look *look, const struct look *before);
+void spaces_compare(struct look *now, const struct look *before);
+void spaces_free(struct look *look);
 /* Connections this listener accepted, and those that arrived: NA_F64 unless it is provable. */
 double listener_accept_rate(const struct look *look, const struct listener *l);
 double listener_arrival_rate(const struct look *look, const struct listener *l);
@@ -139,19 +139,19 @@ bool pool_sum(const struct look *look, const struct listener *l, struct pool *p)
 
 /* owners.c: who has a socket open, now. */
 /* The first process and how many more, "nginx/1234 +3"; NULL: none to be seen. */
-const char *owner_text(struct arena *a, uint64_t inode);
-uint64_t owner_pid(uint64_t inode);            /* the first; NA_U64 */
+const char *queue_owner_text(struct arena *a, uint64_t inode);
+uint64_t queue_owner_pid(uint64_t inode);            /* the first; NA_U64 */
 /* "5 threads: 1 running or runnable, 4 asleep (3 in inet_csk_accept)"; NULL unknown */
-const char *owner_threads_text(struct arena *a, uint64_t inode);
+const char *queue_owner_threads_text(struct arena *a, uint64_t inode);
 /* The one of them that has least descriptors left, and its numbers; NA_U64: unknown. */
-uint64_t owner_descriptors(uint64_t inode, uint64_t *used, uint64_t *limit);
+uint64_t queue_owner_descriptors(uint64_t inode, uint64_t *used, uint64_t *limit);
 
 /* rows.c */
 extern const struct table *const listenq_tables[];
-void show_rows(struct out *out);
+void listenq_show(struct out *out);
 
 /* findings.c */
 extern const struct finding_kind listenq_findings[];
-void findings_report(struct out *out);
+void listenq_report(struct out *out);
 
 #endif

@@ -31,7 +31,7 @@ static const struct sock_owner *find_owners(uint64_t inode, size_t *count)
 		sockowner_find(inode, count);
 }
 
-const char *owner_text(struct arena *a, uint64_t inode)
+const char *queue_owner_text(struct arena *a, uint64_t inode)
 {
 	size_t count;
 	const struct sock_owner *owners = find_owners(inode, &count);
@@ -46,7 +46,7 @@ const char *owner_text(struct arena *a, uint64_t inode)
 	return count > 1 ? arena_printf(a, "%s +%zu", first, count - 1) : first;
 }
 
-uint64_t owner_pid(uint64_t inode)
+uint64_t queue_owner_pid(uint64_t inode)
 {
 	size_t count;
 	const struct sock_owner *owners = find_owners(inode, &count);
@@ -139,7 +139,7 @@ static const char *places_text(struct arena *a, struct threads *t)
 	return *list ? arena_printf(a, " (%s)", list) : "";
 }
 
-const char *owner_threads_text(struct arena *a, uint64_t inode)
+const char *queue_owner_threads_text(struct arena *a, uint64_t inode)
 {
 	struct threads t = { 0 };
 	size_t count;
@@ -158,7 +158,7 @@ const char *owner_threads_text(struct arena *a, uint64_t inode)
 			    t.count == THREADS_MAX ? " looked at" : "", list, places_text(a, &t));
 }
 
-uint64_t owner_descriptors(uint64_t inode, uint64_t *used, uint64_t *limit)
+uint64_t queue_owner_descriptors(uint64_t inode, uint64_t *used, uint64_t *limit)
 {
 	size_t count;
 	const struct sock_owner *owners = find_owners(inode, &count);

@@ -2,6 +2,7 @@
  * Between two looks: the queues of the listeners that the last look found, sampled every few
  * milliseconds, and, of a listener where somebody waited every time, what its processes do.
  */
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct watch {
 	uint64_t queue, limit;         /* in this poll */
 	bool is_seen;                  /* in this poll */
 	uint64_t near_run;             /* polls running up to this one */
+	bool is_tried;                 /* its processes were looked for */
 };
 
 static struct watch *watches;
@@ -41,7 +43,7 @@ void polls_start(const struct look *look)
 
 static void see(uint64_t netns, uint64_t cookie, uint64_t queue, uint64_t limit)
 {
-	const struct listener *l = look_find(listenq.now, netns, cookie);
+	const struct listener *l = listener_find(listenq.now, netns, cookie);
 	struct watch *w = l ? &watches[l - listenq.now->listeners] : NULL;
 
 	if (!w || queue == NA_U64 || limit == NA_U64)
@@ -134,11 +136,19 @@ static void sample_queues(const struct look *look)
 			compare_members(&look->places[i]);
 }
 
-/* Somebody waited at the look and in every poll since. */
-static bool is_stuck(size_t i)
+/* Somebody waited at the look and in every poll since: what do the processes do? Finding them
+ * costs as much as many polls, so it is done once. */
+static void watch_stuck(const struct look *look)
 {
-	return listenq.now->listeners[i].sock.receive_queue && watches[i].is_seen &&
-		watches[i].sums.waiting == poll_count;
+	for (size_t i = 0; i < watch_count; i++) {
+		struct watch *w = &watches[i];
+		uint64_t at_look = look->listeners[i].sock.receive_queue;
+
+		if (w->is_tried || !at_look || at_look == NA_U64 || w->sums.waiting != poll_count)
+			continue;
+		w->is_tried = true;
+		pools_watch(look, &look->listeners[i]);
+	}
 }
 
 uint64_t polls_sample(void)
@@ -152,9 +162,8 @@ uint64_t polls_sample(void)
 	sample_queues(look);
 	src_sample_end();
 	poll_count++;
-	for (size_t i = 0; i < watch_count; i++)
-		if (poll_count >= STUCK_POLLS && is_stuck(i))
-			pools_watch(look, &look->listeners[i]);
+	if (poll_count >= STUCK_POLLS)
+		watch_stuck(look);
 	src_sample_begin();
 	pools_sample();
 	src_sample_end();
@@ -180,7 +189,7 @@ int polls_read(struct look *look)
 		look->polls = (struct acceptq){ 0 };
 	for (size_t i = 0; err >= 0 && i < look->polls.queue_count; i++) {
 		const struct acceptq_queue *q = &look->polls.queues[i];
-		struct listener *l = look_find(look, q->netns, q->cookie);
+		struct listener *l = listener_find(look, q->netns, q->cookie);
 
 		if (l)
 			l->polled = *q;

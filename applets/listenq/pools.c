@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "applets/listenq/listenq.h"
-#include "common/base/scan.h"
+#include "common/kernel/accepting.h"
 #include "common/kernel/cgroup.h"
 #include "common/kernel/sockowner.h"
 #include "common/kernel/source.h"
@@ -24,71 +24,12 @@ struct usage {
 
 static struct worker {
 	struct acceptq_worker sums;
+	uint32_t fd;
 	struct usage first;
 } workers[WORKERS_MAX];
 static size_t worker_count;
 
 /* ---- one process ---- */
-
-enum doing { UNKNOWN, ACCEPTING, LISTENING, WORKING };
-
-static enum doing waits_in(struct text wchan)
-{
-	static const struct {
-		const char *prefix;
-		enum doing doing;
-	} places[] = {
-		{ "inet_csk_accept", ACCEPTING },   { "inet_csk_wait_for_connect", ACCEPTING },
-		{ "unix_accept", ACCEPTING },       { "mptcp_accept", ACCEPTING },
-		{ "ep_poll", LISTENING },           { "do_epoll", LISTENING },
-		{ "poll_schedule", LISTENING },     { "do_sys_poll", LISTENING },
-		{ "do_select", LISTENING },         { "core_sys_select", LISTENING },
-		{ "io_cqring", LISTENING },         { "io_uring", LISTENING },
-		{ "__io_", LISTENING },
-	};
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (text_starts(wchan, places[i].prefix))
-			return places[i].doing;
-	return WORKING;
-}
-
-/* Where the kernel does not say where a thread sleeps, nothing is known of it. */
-static enum doing thread_doing(struct src_dir *tasks, uint32_t tid)
-{
-	struct task_stat stat;
-	struct text t;
-	char name[32];
-
-	snprintf(name, sizeof(name), "%u/wchan", tid);
-	if (src_dir_read(tasks, name, &t) < 0)
-		return UNKNOWN;
-	if (t.len && !text_is(t, "0"))
-		return waits_in(t);
-	snprintf(name, sizeof(name), "%u/stat", tid);
-	if (src_dir_read(tasks, name, &t) < 0 || task_parse_stat(t, &stat) < 0)
-		return UNKNOWN;
-	return stat.state == 'S' || stat.state == 'I' ? UNKNOWN : WORKING;
-}
-
-/* Accepting if one thread is, else listening, else unknown, else working. */
-static enum doing process_doing(uint32_t pid)
-{
-	bool seen[WORKING + 1] = { false };
-	const uint32_t *tids;
-	struct src_dir tasks;
-	size_t count = 0;
-
-	if (src_dir_open(&tasks, arena_printf(src_arena(), "proc/%u/task", pid)) < 0)
-		return UNKNOWN;
-	if (src_dir_numbers(&tasks, &tids, &count) < 0 || count > THREADS_MAX)
-		count = 0;
-	for (size_t i = 0; i < count; i++)
-		seen[thread_doing(&tasks, tids[i])] = true;
-	src_dir_close(&tasks);
-	return seen[ACCEPTING] ? ACCEPTING : seen[LISTENING] ? LISTENING :
-		seen[UNKNOWN] || !count ? UNKNOWN : WORKING;
-}
 
 static uint64_t throttled_ns(uint32_t pid)
 {
@@ -156,20 +97,12 @@ void pools_start(void)
 	worker_count = 0;
 }
 
-static bool is_watched(uint64_t netns, uint64_t cookie)
-{
-	for (size_t i = 0; i < worker_count; i++)
-		if (workers[i].sums.cookie == cookie && workers[i].sums.netns == netns)
-			return true;
-	return false;
-}
-
 void pools_watch(const struct look *look, const struct listener *l)
 {
 	uint64_t netns = look->spaces[l->space].ns.inode, cookie = l->sock.cookie;
 	size_t count = 0;
 
-	if (!l->sock.inode || is_watched(netns, cookie) || sockowner_load() < 0)
+	if (!l->sock.inode || sockowner_load() < 0)
 		return;
 	const struct sock_owner *owners = sockowner_find(l->sock.inode, &count);
 
@@ -181,6 +114,7 @@ void pools_watch(const struct look *look, const struct listener *l)
 		workers[worker_count++] = (struct worker){
 			.sums = { .netns = netns, .cookie = cookie, .pid = owners[i].pid,
 				  .parent = parent_of(owners[i].pid) },
+			.fd = owners[i].fd,
 			.first = process_usage(owners[i].pid),
 		};
 	src_sample_end();
@@ -190,13 +124,13 @@ void pools_sample(void)
 {
 	for (size_t i = 0; i < worker_count; i++) {
 		struct acceptq_worker *w = &workers[i].sums;
-		enum doing doing = process_doing((uint32_t)w->pid);
+		enum accept_state state = accept_state((uint32_t)w->pid, workers[i].fd);
 
-		if (doing == UNKNOWN)
+		if (state == ACCEPT_UNKNOWN)
 			continue;
 		w->polls++;
-		w->accepting += doing == ACCEPTING;
-		w->listening += doing == LISTENING;
+		w->accepting += state == ACCEPT_WAITING;
+		w->listening += state == ACCEPT_POLLING;
 	}
 }
 

@@ -152,7 +152,7 @@ static void complete_queue(void *data)
 	struct queue_row *row = data;
 
 	if (row->inode != NA_U64)
-		row->owner = owner_text(src_arena(), row->inode);
+		row->owner = queue_owner_text(src_arena(), row->inode);
 }
 
 static bool is_shown(const struct listener *l)
@@ -190,8 +190,8 @@ static struct queue_row listener_row(const struct look *look, const struct liste
 		.drops_per_second = rate_of(l->dropped, listenq.interval_ns),
 		.syn_queue = p->count > 1 ? NA_U64 : p->syn_received,
 		.syn_limit = listener_syn_limit(s, l),
-		.somaxconn = s->settings[SOMAXCONN],
-		.by = limit_by(l->sock.send_queue, s->settings[SOMAXCONN]),
+		.somaxconn = s->settings[SOMAXCONN_NOW],
+		.by = limit_by(l->sock.send_queue, s->settings[SOMAXCONN_NOW]),
 		.accepts_per_second = listener_accept_rate(look, l),
 		.gave_up = p->count > 1 ? NA_U64 : p->gave_up,
 		.cause = l->is_cause_unknown ? "unknown" : NULL,
@@ -285,7 +285,7 @@ static void show_space(struct out *out, const struct space *s)
 		.abort_on_overflow = s->settings[ABORT_ON_OVERFLOW],
 		.max_syn_backlog = max,
 		.syn_limit = s->settings[SYNCOOKIES] || max == NA_U64 ? NA_U64 : max - max / 4,
-		.somaxconn = s->settings[SOMAXCONN],
+		.somaxconn = s->settings[SOMAXCONN_NOW],
 		.listeners = s->listeners,
 		.listen_overflows = s->counters[LISTEN_OVERFLOWS],
 		.listen_drops = s->counters[LISTEN_DROPS],
@@ -320,7 +320,7 @@ static void show_host(struct out *out, const struct look *look)
 			 human_ratio(a, ratio_of(polls->cost_ns, listenq.interval_ns)));
 }
 
-void show_rows(struct out *out)
+void listenq_show(struct out *out)
 {
 	const struct look *look = listenq.now;
 	const struct place **order =

@@ -3,6 +3,7 @@
  * the connections that are half open or were given up before anybody accepted them.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static const char *const counter_names[COUNTERS] = {
 };
 
 static const char *const setting_names[SETTINGS] = {
-	[SOMAXCONN] = "net/core/somaxconn",
+	[SOMAXCONN_NOW] = "net/core/somaxconn",
 	[SYNCOOKIES] = "net/ipv4/tcp_syncookies",
 	[ABORT_ON_OVERFLOW] = "net/ipv4/tcp_abort_on_overflow",
 	[MAX_SYN_BACKLOG] = "net/ipv4/tcp_max_syn_backlog",
@@ -44,7 +45,7 @@ uint64_t listener_key(uint64_t netns, uint64_t cookie)
 	return hash_bytes(pair, sizeof(pair));
 }
 
-struct listener *look_find(const struct look *look, uint64_t netns, uint64_t cookie)
+struct listener *listener_find(const struct look *look, uint64_t netns, uint64_t cookie)
 {
 	uintptr_t at = (uintptr_t)hash_find_number(&look->by_cookie, listener_key(netns, cookie));
 
@@ -294,7 +295,7 @@ static void keep_namespace(struct look *look, struct space *s, const struct netn
 	s->ns.path = arena_strdup(&look->arena, ns->path);
 }
 
-int look_read(struct out *out, struct look *look, const struct look *before)
+int spaces_read(struct out *out, struct look *look, const struct look *before)
 {
 	struct netns_list list;
 	int err = netns_select(listenq.netns, &list);
@@ -339,7 +340,7 @@ static bool is_new(const struct space *s, const struct space *b, const struct lo
 		before->space_count && netns_is_new(&s->ns, before->frame);
 }
 
-void look_compare(struct look *now, const struct look *before)
+void spaces_compare(struct look *now, const struct look *before)
 {
 	for (size_t i = 0; i < now->space_count; i++) {
 		struct space *s = &now->spaces[i];
@@ -351,7 +352,7 @@ void look_compare(struct look *now, const struct look *before)
 	for (size_t i = 0; i < now->count; i++) {
 		struct listener *l = &now->listeners[i];
 		struct space *s = &now->spaces[l->space];
-		const struct listener *b = look_find(before, s->ns.inode, l->sock.cookie);
+		const struct listener *b = listener_find(before, s->ns.inode, l->sock.cookie);
 
 		*hash_number(&now->by_cookie, listener_key(s->ns.inode, l->sock.cookie)) =
 			(void *)(uintptr_t)(i + 1);
@@ -362,7 +363,7 @@ void look_compare(struct look *now, const struct look *before)
 	}
 }
 
-void look_free(struct look *look)
+void spaces_free(struct look *look)
 {
 	free(look->listeners);
 	free(look->connections);
@@ -406,7 +407,7 @@ double listener_accept_rate(const struct look *look, const struct listener *l)
 {
 	double arrived = listener_arrival_rate(look, l);
 	const struct listener *b =
-		look_find(listenq.before, look->spaces[l->space].ns.inode, l->sock.cookie);
+		listener_find(listenq.before, look->spaces[l->space].ns.inode, l->sock.cookie);
 
 	if (isnan(arrived) || !b || l->sock.receive_queue == NA_U64 ||
 	    b->sock.receive_queue == NA_U64)

@@ -96,9 +96,13 @@ void src_forget(void)
 	src_stream_forget();
 }
 
-void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS])
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *number)
 {
 	const struct arena kept = source.arena;
+	const uint64_t kept_number = generation;
+
+	generation = *number;
+	*number = kept_number;
 
 	source.arena = *arena;
 	*arena = kept;

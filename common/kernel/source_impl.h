@@ -147,8 +147,8 @@ void src_sample_close(void);
 /* ---- source.c ---- */
 
 #define SRC_KINDS 5                    /* of questions whose answers a frame remembers */
-/* What this frame has learnt, for what the caller keeps. */
-void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS]);
+/* What this frame has learnt, and its src_generation, for what the caller keeps. */
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *generation);
 
 bool src_is_open(void);
 const char *src_call_place(const char *key);    /* with its namespace; lives until the frame's end */
