@@ -153,11 +153,9 @@ static void add_owner(struct finding *f, const struct listener *l)
 		return;
 	finding_u64(f, "workers", p.workers);
 	finding_u64(f, "workers_in_accept", p.idle);
-	finding_line(f,
-		     "pool   %zu process%s: %zu seen in accept, %zu waiting for events, %zu neither "
-		     "in any of %s polls",
-		     p.workers, p.workers == 1 ? "" : "es", p.idle, p.events,
-		     p.workers - p.idle - p.events, count_text(a, p.polls));
+	finding_line(f, "polls  %zu process%s in %s: %zu seen in accept, %zu waiting for events, "
+		     "%zu always busy or asleep elsewhere", p.workers, p.workers == 1 ? "" : "es",
+		     count_text(a, p.polls), p.idle, p.events, p.workers - p.idle - p.events);
 	add_time(f, &p);
 }
 
@@ -340,12 +338,16 @@ static void report_near_full(struct out *out, const struct listener *l)
 	out_finding(out, f);
 }
 
+/*
+ * Not of a SO_REUSEPORT group: its members are often inherited by every worker, each of which
+ * accepts on its own alone.
+ */
 static void report_workers(struct out *out, const struct listener *l)
 {
 	struct arena *a = out_arena(out);
 	struct pool p;
 
-	if (!l->polled.polls || l->polled.waiting != l->polled.polls || !known(l->sock.receive_queue) ||
+	if (listener_place(listenq.now, l)->count > 1 || !l->polled.polls || l->polled.waiting != l->polled.polls || !known(l->sock.receive_queue) ||
 	    !pool_sum(listenq.now, l, &p) || p.sharing < 2 || p.idle || p.events ||
 	    p.polls < POOL_POLLS_MIN)
 		return;

@@ -121,9 +121,12 @@ static void add_mptcp(const struct sock *sock, void *arg)
 	for (size_t i = s->first; i < r->look->count; i++) {
 		struct listener *l = &r->look->listeners[i];
 
+		/* asked for IPv4 and for IPv6, the kernel may tell of it twice */
+		if (l->sock.is_mptcp && l->sock.inode == sock->inode)
+			return;
 		if (!l->sock.is_mptcp && l->sock.family == sock->family &&
-		    l->sock.interface == sock->interface && !memcmp(&l->sock.local, &sock->local,
-								    sizeof(sock->local))) {
+		    l->sock.interface == sock->interface &&
+		    !memcmp(&l->sock.local, &sock->local, sizeof(sock->local))) {
 			l->sock.is_mptcp = true;
 			l->sock.inode = sock->inode;
 			l->protocol = "mptcp";
@@ -390,15 +393,16 @@ bool listener_was_over(const struct listener *l)
 
 /*
  * PassiveOpens counts the whole namespace's. It is this listener's alone if there is and was no
- * other; MPTCP counts each path of a connection.
+ * other; and if it did not move, it is nobody's. MPTCP counts each path of a connection.
  */
 double listener_arrival_rate(const struct look *look, const struct listener *l)
 {
 	const struct space *s = &look->spaces[l->space];
 	const struct space *b = find_space(listenq.before, s->ns.inode);
+	bool is_single = s->listeners == 1 && b && b->listeners == 1 && !s->has_mptcp;
 
-	if (s->listeners != 1 || !b || b->listeners != 1 || l->is_new || s->has_mptcp ||
-	    s->is_partial || !l->sock.family)
+	if (!b || l->is_new || s->is_partial || !l->sock.family ||
+	    (!is_single && s->moved[PASSIVE_OPENS]))
 		return NA_F64;
 	return rate_of(s->moved[PASSIVE_OPENS], listenq.interval_ns);
 }
