@@ -89,9 +89,11 @@ static void add_next(struct finding *f, const struct listener *l)
 {
 	const struct space *s = space_of(l);
 	uint64_t pid = queue_owner_pid(l->sock.inode);
+	/* what has no name of its own is found by a process in it */
 	const char *where = s->ns.is_own ? "" :
-		s->ns.pid ? arena_printf(f->arena, " -N %u", s->ns.pid) :
-			    arena_printf(f->arena, " -N %s", f->netns);
+		text_starts(text_of(s->ns.path), "run/netns/") || !s->ns.pid ?
+			arena_printf(f->arena, " -N %s", f->netns) :
+			arena_printf(f->arena, " -N %u", s->ns.pid);
 
 	if (pid == NA_U64)
 		finding_next(f, "perfbox listenq%s 1", where);

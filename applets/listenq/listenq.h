@@ -71,6 +71,7 @@ struct look {
 	unsigned frame;
 	struct space *spaces;
 	size_t space_count;
+	bool is_single;                /* one namespace was asked for */
 	struct listener *listeners;
 	size_t count, cap;
 	struct place *places;

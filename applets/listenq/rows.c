@@ -333,5 +333,6 @@ void listenq_show(struct out *out)
 	for (size_t i = 0; i < look->place_count; i++)
 		show_place(out, look, order[i]);
 	for (size_t i = 0; i < look->space_count; i++)
-		show_space(out, &look->spaces[i]);
+		if (look->is_single || look->spaces[i].listeners || look->spaces[i].unix_listeners)
+			show_space(out, &look->spaces[i]);
 }

@@ -14,7 +14,7 @@
 #include "common/kernel/source.h"
 #include "common/kernel/sysctl.h"
 
-/* Up to this many TCP sockets the kernel walks them all so fast that it is asked at every look. */
+/* Up to this many TCP sockets of a single namespace the kernel walks them in a fraction of a ms. */
 #define FEW_SOCKETS 5000
 
 static const char *const counter_names[COUNTERS] = {
@@ -75,8 +75,19 @@ static void read_counters(struct out *out, struct space *s)
 			netcount_find(netstat, "TcpExt", counter_names[i]) : NA_U64;
 	if (src_read("proc/net/snmp", &snmp) >= 0)
 		s->counters[PASSIVE_OPENS] = netcount_find(snmp, "Tcp", "PassiveOpens");
+}
+
+/* NA_U64 has all bits set. */
+static void forget(struct space *s)
+{
+	memset(s->counters, 0xff, sizeof(s->counters));
+	memset(s->settings, 0xff, sizeof(s->settings));
+}
+
+static void read_settings(struct space *s, bool is_shown)
+{
 	for (int i = 0; i < SETTINGS; i++)
-		s->settings[i] = sysctl_number(setting_names[i], 0);
+		s->settings[i] = is_shown ? sysctl_number(setting_names[i], 0) : NA_U64;
 }
 
 static struct listener *add_listener(struct look *look, size_t space)
@@ -104,6 +115,7 @@ static void add_tcp(const struct sock *sock, void *arg)
 	if (sock->cookie == NA_U64)
 		l->sock.cookie = sock->inode;  /* it was read from proc/net/tcp */
 	r->look->spaces[r->space].listeners++;
+	r->look->spaces[r->space].has_mptcp |= sock->is_subflow;
 }
 
 /*
@@ -117,7 +129,6 @@ static void add_mptcp(const struct sock *sock, void *arg)
 
 	if (sock->state != SOCK_LISTEN)
 		return;
-	s->has_mptcp = true;
 	for (size_t i = s->first; i < r->look->count; i++) {
 		struct listener *l = &r->look->listeners[i];
 
@@ -175,25 +186,6 @@ static void add_connection(const struct sock *sock, void *arg)
 	};
 }
 
-/* MPTCP is asked only if somebody uses it: asking makes the kernel load its module. */
-static bool has_mptcp_sockets(void)
-{
-	struct text protocols, value, size;
-	uint64_t sockets;
-
-	if (src_read("proc/net/protocols", &protocols) < 0)
-		return false;
-	for (int v6 = 0; v6 < 2; v6++) {
-		if (!scan_find_key(protocols, v6 ? "MPTCPv6" : "MPTCP", &value))
-			continue;
-		struct scan s = scan_of(value);
-
-		if (scan_word(&s, &size) && scan_u64(&s, &sockets) && sockets)
-			return true;
-	}
-	return false;
-}
-
 static void check_result(struct out *out, struct space *s, int err,
 			 const struct sockdiag_result *result)
 {
@@ -221,7 +213,7 @@ static void read_listeners(struct out *out, struct reading *r)
 	s->has_diag = true;
 	if (listenq.tcp) {
 		check_result(out, s, sockdiag_each(&q, add_tcp, r, &result), &result);
-		if (has_mptcp_sockets()) {
+		if (s->has_mptcp) {
 			q.is_mptcp = true;
 			check_result(out, s, sockdiag_each(&q, add_mptcp, r, &result), &result);
 		}
@@ -261,7 +253,7 @@ static bool needs_connections(const struct look *look, const struct space *s,
 		if (moved && moved != NA_U64)
 			return true;
 	}
-	return has_few_sockets();
+	return look->is_single && has_few_sockets();
 }
 
 static void read_connections(struct out *out, struct reading *r)
@@ -286,7 +278,13 @@ static void read_space(struct out *out, struct look *look, size_t i, const struc
 	bool is_baseline = !before->space_count && !src_frame()->is_only;
 
 	read_listeners(out, &r);
+	/* without a listener nothing can be dropped by one */
+	if (!s->listeners && !s->unix_listeners && !look->is_single) {
+		forget(s);
+		return;
+	}
 	read_counters(out, s);
+	read_settings(s, !is_baseline);
 	if (!is_baseline && needs_connections(look, s, find_space(before, s->ns.inode)))
 		read_connections(out, &r);
 }
@@ -308,6 +306,7 @@ int spaces_read(struct out *out, struct look *look, const struct look *before)
 	arena_reset(&look->arena);
 	look->frame = src_frame()->index;
 	look->space_count = look->count = look->connection_count = 0;
+	look->is_single = list.count == 1;
 	look->spaces = arena_alloc(&look->arena, (list.count + 1) * sizeof(*look->spaces));
 	for (size_t i = 0; i < list.count; i++) {
 		keep_namespace(look, &look->spaces[look->space_count], &list.items[i]);
