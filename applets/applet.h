@@ -67,6 +67,7 @@ struct shared_options {
 	bool past;                         /* --past: list since-boot counters */
 	bool verbose;                      /* -v */
 	bool quiet;                        /* -q */
+	bool no_header;                    /* --no-header */
 	uint64_t interval_ns,
 		count; /* as asked; count NA_U64: until interrupted; start may change it */
 	bool has_count;                    /* count was typed */

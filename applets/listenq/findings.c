@@ -180,16 +180,17 @@ static void add_workers_needed(struct finding *f, const struct pool *p, double a
 /* Arrival rate x hold time, as far as it can be known. */
 static void add_need(struct finding *f, const struct listener *l)
 {
-	double arrived = listener_arrival_rate(listenq.now, l);
-	double accepted = listener_accept_rate(listenq.now, l);
-	double dropped = l->dropped == NA_U64 ? 0 : drop_rate(l->dropped);
+	const struct place *place = listener_place(listenq.now, l);
+	double arrived = place_arrival_rate(listenq.now, place);
+	double accepted = place_accept_rate(listenq.now, place);
+	double dropped = place->dropped == NA_U64 ? 0 : drop_rate(place->dropped);
 	struct pool p;
 
 	finding_f64(f, "arrivals_per_second", arrived);
 	finding_f64(f, "accepts_per_second", accepted);
 	if (isnan(arrived) || isnan(accepted)) {
 		finding_line(f, "needs  arrivals/s x the time a worker holds one, in workers; which "
-			     "of this namespace's %s listeners accepted how many can't be told",
+			     "of this namespace's %s listeners accepted how many --exact tells",
 			     count_text(f->arena, space_of(l)->listeners));
 		return;
 	}
@@ -233,8 +234,8 @@ static void report_overflow(struct out *out, const struct listener *l)
 	finding_u64(f, "listen_overflows", s->moved[LISTEN_OVERFLOWS]);
 	finding_u64(f, "polls_over_limit", l->polled.polls ? l->polled.over : NA_U64);
 	finding_u64(f, "interval_ns", listenq.interval_ns);
-	finding_line(f, "%s SYNs and retries dropped (%s): %s wait to be accepted, %s fit; "
-		     "ListenOverflows +%s in its namespace",
+	finding_line(f, "%s dropped (%s; SYNs and their retries, last ACKs twice): %s wait to be "
+		     "accepted, %s fit; ListenOverflows +%s",
 		     count_text(a, l->dropped), human_rate(a, f->lost),
 		     count_text(a, l->sock.receive_queue),
 		     limit == NA_U64 ? "-" : count_text(a, limit + 1),
@@ -425,6 +426,31 @@ static void report_stall(struct out *out, const struct listener *l)
 	out_finding(out, f);
 }
 
+static void report_final_ack(struct out *out, const struct place *p)
+{
+	struct arena *a = out_arena(out);
+	const struct listener *l = &listenq.now->listeners[p->first];
+
+	if (!known(p->refused))
+		return;
+	struct finding *f = begin(out, "listenq.final-ack", STATE_NOW, l);
+
+	f->lost = drop_rate(p->refused);
+	finding_u64(f, "refused", p->refused);
+	finding_u64(f, "arrived", p->arrived);
+	finding_u64(f, "queue", p->queue);
+	finding_u64(f, "limit", p->limit);
+	finding_u64(f, "interval_ns", listenq.interval_ns);
+	finding_line(f, "%s times (%s) the ACK that ends a handshake was dropped, the accept queue "
+		     "being full: those clients believe they are connected",
+		     count_text(a, p->refused), human_rate(a, f->lost));
+	add_owner(f, l);
+	add_need(f, l);
+	finding_proof(f, "drop reason TCP_LISTEN_OVERFLOW of tracepoint skb:kfree_skb");
+	add_next(f, l);
+	out_finding(out, f);
+}
+
 /* Only where it can hurt: somebody waited all the time, or was dropped. */
 static void report_descriptors(struct out *out, const struct listener *l)
 {
@@ -459,8 +485,10 @@ static void report_place(struct out *out, const struct place *p)
 
 	if (syn)
 		report_syn(out, p, syn);
-	if (listener_is_asked(first))
+	if (listener_is_asked(first)) {
 		report_gave_up(out, p);
+		report_final_ack(out, p);
+	}
 	for (size_t i = p->first; i < p->first + p->count; i++) {
 		struct listener *l = &listenq.now->listeners[i];
 

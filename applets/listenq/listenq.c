@@ -30,6 +30,11 @@ static const struct opt options[] = {
 	  &listenq.pids, false, NULL },
 	{ 0, "poll", "TIME", "sample the queues this often within the interval (20ms)",
 	  OPT_DURATION, &listenq.poll_ns, false, NULL },
+	{ 0, "exact", NULL,
+	  "count arrivals and refused last ACKs of every listener with BPF instead of inferring",
+	  OPT_FLAG, &listenq.is_exact, false, NULL },
+	{ 'H', NULL, NULL, "no column names, as --no-header", OPT_FLAG, &shared.no_header, false,
+	  NULL },
 	{ 'l', NULL, NULL, "listeners: that is all there is; accepted out of habit", OPT_NOTHING,
 	  NULL, false, NULL },
 	{ 'n', NULL, NULL, "numbers, no names: the default, accepted out of habit", OPT_NOTHING,
@@ -52,7 +57,12 @@ static int start(int argc, char **argv)
 		return fail(EINVAL, "unexpected word '%s'", argv[1]);
 	if (listenq.poll_ns < POLL_LEAST_NS)
 		return fail(EINVAL, "--poll: less than 1 ms");
-	return 0;
+	if (!listenq.is_exact || !src_is_live())
+		return 0;
+	int err = handshake_open();
+
+	/* a kernel that can't is not a mistake of who typed */
+	return err == -EINVAL ? -ENOTSUP : err;
 }
 
 static void show_history(struct out *out, const struct look *look)
@@ -75,6 +85,17 @@ static void show_history(struct out *out, const struct look *look)
 		}
 }
 
+static int read_handshakes(struct out *out, struct look *now, const struct look *before)
+{
+	uint64_t lost = 0;
+	int err = places_count_handshakes(now, before, &lost);
+
+	if (lost)
+		out_missing(out, "--exact: more addresses than fit, %llu handshakes not counted",
+			    (unsigned long long)lost);
+	return err;
+}
+
 static int look(struct out *out)
 {
 	struct look *now = listenq.before, *before = listenq.now;
@@ -90,6 +111,11 @@ static int look(struct out *out)
 	if (polls_read(now) < 0 && src_is_live())
 		out_missing(out, "%s", fail_text());
 	places_make(now);
+	if (listenq.is_exact) {
+		err = read_handshakes(out, now, before);
+		if (err < 0)
+			return err;
+	}
 	if (looks_done++ || src_frame()->is_only) {
 		listenq_report(out);
 		listenq_show(out);
@@ -102,6 +128,8 @@ static int look(struct out *out)
 static void stop(void)
 {
 	polls_free();
+	if (listenq.is_exact)
+		handshake_close();
 	for (size_t i = 0; i < 2; i++)
 		spaces_free(&looks[i]);
 	sockowner_close();

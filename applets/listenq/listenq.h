@@ -9,6 +9,7 @@
 #include "common/base/hash.h"
 #include "common/base/mem.h"
 #include "common/kernel/acceptq.h"
+#include "common/kernel/handshake.h"
 #include "common/kernel/netns.h"
 #include "common/kernel/sockdiag.h"
 
@@ -56,6 +57,8 @@ struct place {
 	uint64_t queue, max, limit, dropped, drops;    /* sums; max: the most of one */
 	uint64_t syn_received;         /* half open; NA_U64: not asked */
 	uint64_t gave_up;              /* not accepted, CLOSE_WAIT, unread data; NA_U64: not asked */
+	uint64_t arrived, refused;     /* --exact, in the interval: ended handshakes, and those
+	                                  whose last packet was dropped; NA_U64 unknown */
 };
 
 /* Half open, or given up before it was accepted. */
@@ -80,12 +83,14 @@ struct look {
 	size_t connection_count, connection_cap;
 	struct hash by_cookie;         /* listener_key -> index + 1 */
 	struct acceptq polls;          /* lives as long as the frame */
+	const struct handshake_row *handshakes;        /* --exact; NULL: none were read */
+	size_t handshake_count;
 };
 
 struct state {
 	struct look *now, *before;
 	uint64_t interval_ns;          /* 0: no rates */
-	bool ipv4, ipv6, tcp, unix_domain;
+	bool ipv4, ipv6, tcp, unix_domain, is_exact;
 	const char *netns;             /* -N */
 	uint64_t poll_ns;              /* --poll */
 	struct opt_numbers pids;
@@ -103,14 +108,16 @@ bool listener_is_asked(const struct listener *l);      /* by --pid */
 int spaces_read(struct out *out, struct look *look, const struct look *before);
 void spaces_compare(struct look *now, const struct look *before);
 void spaces_free(struct look *look);
-/* Connections this listener accepted, and those that arrived: NA_F64 unless it is provable. */
-double listener_accept_rate(const struct look *look, const struct listener *l);
-double listener_arrival_rate(const struct look *look, const struct listener *l);
+/* Connections accepted there, and those that arrived: NA_F64 unless it is provable. */
+double place_accept_rate(const struct look *look, const struct place *p);
+double place_arrival_rate(const struct look *look, const struct place *p);
 /* Most half-open ones it can have from peers never seen before; NA_U64. */
 uint64_t listener_syn_limit(const struct space *s, const struct listener *l);
 
 /* places.c: sorts the listeners, and counts the half-open and un-accepted connections of each. */
 void places_make(struct look *look);
+/* --exact: reads this look's handshakes and gives each place what is new since the one before. */
+int places_count_handshakes(struct look *look, const struct look *before, uint64_t *lost);
 const struct place *listener_place(const struct look *look, const struct listener *l);
 
 /* polls.c */

@@ -87,7 +87,8 @@ static unsigned fit(const struct listener *l, const struct connection *c)
 	return s->family == AF_INET6 && is_v4 && s->v6only != 1 ? 2 : 0;
 }
 
-static void count_connection(struct look *look, const struct connection *c)
+/* The place of the listener that the kernel would choose; NULL: none. */
+static struct place *find_place(struct look *look, const struct connection *c)
 {
 	const struct space *s = &look->spaces[c->space];
 	struct place *best = NULL;
@@ -101,10 +102,17 @@ static void count_connection(struct look *look, const struct connection *c)
 			best = &look->places[look->listeners[i].place];
 		}
 	}
-	if (best && c->is_half_open)
-		best->syn_received++;
-	else if (best)
-		best->gave_up++;
+	return best;
+}
+
+static void count_connection(struct look *look, const struct connection *c)
+{
+	struct place *p = find_place(look, c);
+
+	if (p && c->is_half_open)
+		p->syn_received++;
+	else if (p)
+		p->gave_up++;
 }
 
 static void add_to_place(struct look *look, struct listener *l)
@@ -135,7 +143,9 @@ void places_make(struct look *look)
 			uint64_t none = s->has_connections && l->sock.family ? 0 : NA_U64;
 
 			look->places[look->place_count++] = (struct place){
-				.first = i, .syn_received = none, .gave_up = none,
+				.first = i,
+				.syn_received = none, .gave_up = none, .arrived = NA_U64,
+				.refused = NA_U64,
 			};
 		}
 		l->place = look->place_count - 1;
@@ -150,4 +160,67 @@ void places_make(struct look *look)
 const struct place *listener_place(const struct look *look, const struct listener *l)
 {
 	return &look->places[l->place];
+}
+
+/* ---- handshakes ---- */
+
+static uint64_t place_key(const struct handshake_place *p)
+{
+	return hash_bytes(p, sizeof(*p));
+}
+
+static void count_handshakes(struct look *look, const struct handshake_row *row,
+			     const struct handshake_row *before)
+{
+	struct connection c = { .family = (uint8_t)row->place.family,
+				.local = { .port = row->place.port } };
+
+	memcpy(c.local.address, row->place.address, sizeof(c.local.address));
+	for (; c.space < look->space_count; c.space++) {
+		bool is_there = row->place.netns == look->spaces[c.space].ns.inode ||
+			(!row->place.netns && look->is_single);
+		struct place *p = is_there ? find_place(look, &c) : NULL;
+
+		if (!p)
+			continue;
+		p->arrived += row->count.arrived - (before ? before->count.arrived : 0);
+		p->refused += row->count.refused - (before ? before->count.refused : 0);
+	}
+}
+
+static void index_handshakes(const struct look *look, struct hash *by_place)
+{
+	for (size_t i = 0; i < look->handshake_count; i++)
+		*hash_number(by_place, place_key(&look->handshakes[i].place)) =
+			(void *)(uintptr_t)(i + 1);
+}
+
+int places_count_handshakes(struct look *look, const struct look *before, uint64_t *lost)
+{
+	const struct handshake_row *rows;
+	struct hash by_place = { 0 };
+	size_t count;
+	int err = handshake_read(&rows, &count, lost);
+
+	look->handshakes = NULL;
+	look->handshake_count = 0;
+	if (err < 0)
+		return err;
+	struct handshake_row *kept = arena_alloc(&look->arena, (count + 1) * sizeof(*kept));
+
+	memcpy(kept, rows, count * sizeof(*kept));
+	look->handshakes = kept;
+	look->handshake_count = count;
+	if (!before->handshakes)
+		return 0;
+	index_handshakes(before, &by_place);
+	for (size_t i = 0; i < look->place_count; i++)
+		look->places[i].arrived = look->places[i].refused = 0;
+	for (size_t i = 0; i < count; i++) {
+		uintptr_t at = (uintptr_t)hash_find_number(&by_place, place_key(&kept[i].place));
+
+		count_handshakes(look, &kept[i], at ? &before->handshakes[at - 1] : NULL);
+	}
+	hash_free(&by_place);
+	return 0;
 }

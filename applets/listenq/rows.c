@@ -48,7 +48,7 @@ static const struct column queue_columns[] = {
 	    "what set the limit: < the application, or an older cap; = either; > it predates the "
 	    "present somaxconn"),
 	COL(struct queue_row, accepts_per_second, "ACCEPTS/s", ROLE_GAUGE, UNIT_PER_SECOND,
-	    "connections accepted; known only of a namespace's single TCP listener"),
+	    "connections accepted; without --exact known only where it is the only TCP listener"),
 	COL(struct queue_row, gave_up, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "clients that closed before they were accepted, and had sent something"),
 	COL_NAME(struct queue_row, owner, "OWNER", ROLE_TEXT, NAME_COMMAND,
@@ -192,7 +192,7 @@ static struct queue_row listener_row(const struct look *look, const struct liste
 		.syn_limit = listener_syn_limit(s, l),
 		.somaxconn = s->settings[SOMAXCONN_NOW],
 		.by = limit_by(l->sock.send_queue, s->settings[SOMAXCONN_NOW]),
-		.accepts_per_second = listener_accept_rate(look, l),
+		.accepts_per_second = p->count > 1 ? NA_F64 : place_accept_rate(look, p),
 		.gave_up = p->count > 1 ? NA_U64 : p->gave_up,
 		.cause = l->is_cause_unknown ? "unknown" : NULL,
 		.interface = l->sock.interface ? l->sock.interface : NA_U64,
@@ -216,6 +216,7 @@ static void show_group(struct out *out, const struct look *look, const struct pl
 	row.drops_per_second = rate_of(p->dropped, listenq.interval_ns);
 	row.syn_queue = p->syn_received;
 	row.gave_up = p->gave_up;
+	row.accepts_per_second = place_accept_rate(look, p);
 	row.syn_limit = NA_U64;
 	row.by = row.cause = NULL;
 	row.cookie = row.inode = NA_U64;

@@ -390,32 +390,53 @@ bool listener_was_over(const struct listener *l)
 	return limit != NA_U64 && max != NA_U64 && max > limit;
 }
 
-/*
- * PassiveOpens counts the whole namespace's. It is this listener's alone if there is and was no
- * other; and if it did not move, it is nobody's. MPTCP counts each path of a connection.
- */
-double listener_arrival_rate(const struct look *look, const struct listener *l)
+/* Were all members of a place there at the look before? */
+static bool was_there(const struct look *look, const struct place *p)
 {
-	const struct space *s = &look->spaces[l->space];
-	const struct space *b = find_space(listenq.before, s->ns.inode);
-	bool is_single = s->listeners == 1 && b && b->listeners == 1 && !s->has_mptcp;
+	for (size_t i = p->first; i < p->first + p->count; i++)
+		if (!listener_find(listenq.before, look->spaces[look->listeners[i].space].ns.inode,
+				   look->listeners[i].sock.cookie))
+			return false;
+	return true;
+}
 
-	if (!b || l->is_new || s->is_partial || !l->sock.family ||
-	    (!is_single && s->moved[PASSIVE_OPENS]))
+/*
+ * PassiveOpens counts the whole namespace's. It is one place's alone if there is and was no other;
+ * and if it did not move, it is nobody's. MPTCP counts each path of a connection.
+ */
+double place_arrival_rate(const struct look *look, const struct place *p)
+{
+	const struct space *s = &look->spaces[look->listeners[p->first].space];
+	const struct space *b = find_space(listenq.before, s->ns.inode);
+	bool is_single = s->listeners == p->count && b && b->listeners == p->count;
+
+	if (!look->listeners[p->first].sock.family || !b || s->is_partial || !was_there(look, p))
+		return NA_F64;
+	if (p->arrived != NA_U64 && !s->has_mptcp)
+		return rate_of(p->arrived, listenq.interval_ns);
+	if ((!is_single || s->has_mptcp) && s->moved[PASSIVE_OPENS])
 		return NA_F64;
 	return rate_of(s->moved[PASSIVE_OPENS], listenq.interval_ns);
 }
 
-double listener_accept_rate(const struct look *look, const struct listener *l)
+/* What arrived and does not wait any more was accepted. */
+double place_accept_rate(const struct look *look, const struct place *p)
 {
-	double arrived = listener_arrival_rate(look, l);
-	const struct listener *b =
-		listener_find(listenq.before, look->spaces[l->space].ns.inode, l->sock.cookie);
+	double arrived = place_arrival_rate(look, p);
+	uint64_t before = 0;
 
-	if (isnan(arrived) || !b || l->sock.receive_queue == NA_U64 ||
-	    b->sock.receive_queue == NA_U64)
+	if (isnan(arrived) || p->queue == NA_U64)
 		return NA_F64;
-	double grown = (double)l->sock.receive_queue - (double)b->sock.receive_queue;
+	for (size_t i = p->first; i < p->first + p->count; i++) {
+		const struct listener *l = &look->listeners[i];
+
+		before = sum_u64(before, listener_find(listenq.before,
+						       look->spaces[l->space].ns.inode,
+						       l->sock.cookie)->sock.receive_queue);
+	}
+	if (before == NA_U64)
+		return NA_F64;
+	double grown = (double)p->queue - (double)before;
 	double accepted = arrived - grown * 1e9 / (double)listenq.interval_ns;
 
 	return accepted > 0 ? accepted : 0;

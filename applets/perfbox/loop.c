@@ -153,7 +153,7 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 		.columns = choices.columns,
 		.sort = choices.sort,
 		.top = choices.top,
-		.no_header = choices.no_header,
+		.no_header = shared.no_header,
 		.quiet = shared.quiet,
 		.past = shared.past,
 	};
