@@ -189,13 +189,15 @@ static void add_need(struct finding *f, const struct listener *l)
 	finding_f64(f, "arrivals_per_second", arrived);
 	finding_f64(f, "accepts_per_second", accepted);
 	if (isnan(arrived) || isnan(accepted)) {
-		finding_line(f, "needs  arrivals/s x the time a worker holds one, in workers; which "
-			     "of this namespace's %s listeners accepted how many --exact tells",
+		finding_line(f,
+			     "needs  arrivals/s x the time a worker holds one, in workers; which of "
+			     "this namespace's %s listeners accepted how many --exact tells",
 			     count_text(f->arena, space_of(l)->listeners));
 		return;
 	}
 	if (accepted <= 0) {
-		finding_line(f, "needs  somebody who accepts: nothing was accepted in %.1f s, and a "
+		finding_line(f,
+			     "needs  somebody who accepts: nothing was accepted in %.1f s, and a "
 			     "longer queue only fills later",
 			     (double)listenq.interval_ns / 1e9);
 		return;
@@ -214,7 +216,7 @@ static bool is_overflow(const struct listener *l)
 {
 	const struct space *s = space_of(l);
 
-	return l->dropped != NA_U64 && l->dropped >= DROPS_MIN && known(s->moved[LISTEN_OVERFLOWS]) &&
+	return known(l->dropped) >= DROPS_MIN && known(s->moved[LISTEN_OVERFLOWS]) &&
 		(listener_was_over(l) || s->droppers == 1);
 }
 
@@ -328,7 +330,8 @@ static void report_near_full(struct out *out, const struct listener *l)
 	finding_u64(f, "limit", limit);
 	finding_u64(f, "polls_in_a_row", l->polled.near_run);
 	finding_u64(f, "polls", l->polled.polls);
-	finding_line(f, "up to %s of %s waited to be accepted, %s or more in %s polls in a row of %s",
+	finding_line(f,
+		     "up to %s of %s waited to be accepted, %s or more in %s polls in a row of %s",
 		     count_text(a, listener_max(l)), count_text(a, limit),
 		     human_ratio(a, NEARLY_FULL), count_text(a, l->polled.near_run),
 		     count_text(a, l->polled.polls));
@@ -341,6 +344,13 @@ static void report_near_full(struct out *out, const struct listener *l)
 	out_finding(out, f);
 }
 
+/* In every poll and now. */
+static bool always_waited(const struct listener *l)
+{
+	return l->polled.polls && l->polled.waiting == l->polled.polls &&
+		known(l->sock.receive_queue);
+}
+
 /*
  * Not of a SO_REUSEPORT group: its members are often inherited by every worker, each of which
  * accepts on its own alone.
@@ -350,7 +360,7 @@ static void report_workers(struct out *out, const struct listener *l)
 	struct arena *a = out_arena(out);
 	struct pool p;
 
-	if (listener_place(listenq.now, l)->count > 1 || !l->polled.polls || l->polled.waiting != l->polled.polls || !known(l->sock.receive_queue) ||
+	if (listener_place(listenq.now, l)->count > 1 || !always_waited(l) ||
 	    !pool_sum(listenq.now, l, &p) || p.sharing < 2 || p.idle || p.events ||
 	    p.polls < POOL_POLLS_MIN)
 		return;
@@ -386,7 +396,8 @@ static void report_gave_up(struct out *out, const struct place *p)
 	finding_u64(f, "gave_up", p->gave_up);
 	finding_u64(f, "queue", p->queue);
 	finding_u64(f, "limit", p->limit);
-	finding_line(f, "%s of the %s that wait to be accepted sent a request and have closed since: "
+	finding_line(f,
+		     "%s of the %s that wait to be accepted sent a request and have closed since: "
 		     "who accepts them works for nobody",
 		     count_text(a, p->gave_up), count_text(a, p->queue));
 	add_owner(f, l);
@@ -415,7 +426,8 @@ static void report_stall(struct out *out, const struct listener *l)
 	finding_u64(f, "others_queue", delta_u64(p->queue, l->sock.receive_queue));
 	finding_u64(f, "polls_stalled", l->polled.stalled);
 	finding_u64(f, "drops", l->dropped);
-	finding_line(f, "%s of %s wait at this one of %zu sockets, %s at all others; so in %s of %s "
+	finding_line(f,
+		     "%s of %s wait at this one of %zu sockets, %s at all others; so in %s of %s "
 		     "polls. The kernel goes on sending it 1 in %zu clients",
 		     count_text(a, l->sock.receive_queue), count_text(a, l->sock.send_queue),
 		     p->count, count_text(a, delta_u64(p->queue, l->sock.receive_queue)),
@@ -456,9 +468,8 @@ static void report_descriptors(struct out *out, const struct listener *l)
 {
 	struct arena *a = out_arena(out);
 	uint64_t used, limit, pid;
-	bool is_stuck = l->polled.polls && l->polled.waiting == l->polled.polls;
 
-	if (!is_stuck && !known(l->dropped))
+	if (!always_waited(l) && !known(l->dropped))
 		return;
 	pid = queue_owner_descriptors(l->sock.inode, &used, &limit);
 	if (pid == NA_U64 || ratio_of(used, limit) < DESCRIPTORS_MAX)
@@ -469,7 +480,8 @@ static void report_descriptors(struct out *out, const struct listener *l)
 	finding_u64(f, "descriptors", used);
 	finding_u64(f, "descriptor_limit", limit);
 	finding_u64(f, "queue", l->sock.receive_queue);
-	finding_line(f, "process %llu has %s of %s descriptors open: at the limit accept fails with "
+	finding_line(f,
+		     "process %llu has %s of %s descriptors open: at the limit accept fails with "
 		     "EMFILE, and the queue stays", (unsigned long long)pid, count_text(a, used),
 		     count_text(a, limit));
 	finding_proof(f, "/proc/%llu/fd; Max open files in /proc/%llu/limits",
@@ -498,8 +510,7 @@ static void report_place(struct out *out, const struct place *p)
 			report_overflow(out, l);
 		else
 			report_near_full(out, l);
-		l->is_cause_unknown = l->dropped != NA_U64 && l->dropped >= DROPS_MIN &&
-			!is_overflow(l) && !syn;
+		l->is_cause_unknown = known(l->dropped) >= DROPS_MIN && !is_overflow(l) && !syn;
 		report_workers(out, l);
 		report_stall(out, l);
 		report_descriptors(out, l);

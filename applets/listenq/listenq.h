@@ -56,7 +56,7 @@ struct place {
 	size_t first, count;           /* listeners of the look */
 	uint64_t queue, max, limit, dropped, drops;    /* sums; max: the most of one */
 	uint64_t syn_received;         /* half open; NA_U64: not asked */
-	uint64_t gave_up;              /* not accepted, CLOSE_WAIT, unread data; NA_U64: not asked */
+	uint64_t gave_up;              /* not accepted, CLOSE_WAIT, unread data; the same */
 	uint64_t arrived, refused;     /* --exact, in the interval: ended handshakes, and those
 	                                  whose last packet was dropped; NA_U64 unknown */
 };

@@ -176,9 +176,9 @@ uint64_t polls_sample(void)
 int polls_read(struct look *look)
 {
 	struct arena *a = src_arena();
-	struct acceptq sums = { .polls = poll_count, .cost_ns = cost_ns,
-				.queues = arena_alloc(a, (watch_count + 1) * sizeof(*sums.queues)) };
+	struct acceptq sums = { .polls = poll_count, .cost_ns = cost_ns };
 
+	sums.queues = arena_alloc(a, (watch_count + 1) * sizeof(*sums.queues));
 	for (size_t i = 0; i < watch_count; i++)
 		if (watches[i].sums.polls)
 			sums.queues[sums.queue_count++] = watches[i].sums;

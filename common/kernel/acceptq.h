@@ -30,7 +30,7 @@ struct acceptq_worker {
 	uint64_t pid, parent;          /* parent NA_U64: unknown */
 	uint64_t polls;                /* it could be looked at */
 	uint64_t accepting;            /* a thread sat in accept */
-	uint64_t listening;            /* none did, but one waited for events (epoll, poll, select) */
+	uint64_t listening;            /* none did, but one waited for events (epoll, poll ...) */
 	/* what all its threads did between its first and last poll; NA_U64 unknown */
 	uint64_t span_ns, ran_ns, queued_ns;
 	uint64_t throttled_ns;         /* its control group, summed over CPUs */
