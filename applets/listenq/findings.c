@@ -307,7 +307,8 @@ static void report_syn(struct out *out, const struct place *p, const char *id)
 			     count_text(a, p->dropped), human_rate(a, f->lost),
 			     count_text(a, p->syn_received),
 			     count_text(a, s->settings[MAX_SYN_BACKLOG]));
-	finding_line(f, "needs  to hold arrivals/s x round trip of clients that answer; clients "
+	finding_line(f,
+		     "needs  to hold arrivals/s x round trip of clients that answer; clients "
 		     "that never answer fill any length: tcp_syncookies is %s here",
 		     count_text(a, s->settings[SYNCOOKIES]));
 	finding_proof(f, "ss -tn state syn-recv: %s to this port; nstat: TcpExtListenDrops +%s",
