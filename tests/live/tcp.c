@@ -7,7 +7,8 @@
  *                 that accepts
  *         -w N    N processes that accept (0: nobody)
  *         -h MS   how long a worker holds each connection before it closes it (0)
- *         -e      workers wait in epoll
+ *         -e      workers wait in epoll, then accept
+ *         -E      workers wait in epoll for something else, and never accept
  *         -f N    limit of descriptors of this process, all used up
  *         -m      MPTCP
  *     tcp connect ADDR PORT [OPTIONS]
@@ -52,7 +53,7 @@
 static struct {
 	const char *address, *port, *netns;
 	long backlog, members, workers, hold_ms, descriptors, count, rate, bytes, close_ms, seconds;
-	bool is_epoll, is_mptcp;
+	bool is_epoll, is_deaf, is_mptcp;
 } want = { .backlog = 8, .members = 1, .count = 1, .close_ms = -1, .seconds = 60 };
 
 struct client {
@@ -164,9 +165,9 @@ static int open_listener(void)
 static void accept_forever(int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int queue = want.is_epoll ? epoll_create1(0) : -1;
+	int queue = want.is_epoll || want.is_deaf ? epoll_create1(0) : -1;
 
-	if (queue >= 0) {
+	if (want.is_epoll) {
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 		epoll_ctl(queue, EPOLL_CTL_ADD, fd, &event);
 	}
@@ -349,7 +350,7 @@ static void read_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "b:g:w:h:ef:mn:r:s:c:N:t:")) != -1) {
+	while ((c = getopt(argc, argv, "b:g:w:h:eEf:mn:r:s:c:N:t:")) != -1) {
 		long n = optarg ? strtol(optarg, NULL, 10) : 0;
 
 		switch (c) {
@@ -358,6 +359,7 @@ static void read_options(int argc, char **argv)
 		case 'w': want.workers = n; break;
 		case 'h': want.hold_ms = n; break;
 		case 'e': want.is_epoll = true; break;
+		case 'E': want.is_deaf = true; break;
 		case 'f': want.descriptors = n; break;
 		case 'm': want.is_mptcp = true; break;
 		case 'n': want.count = n; break;
