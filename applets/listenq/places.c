@@ -30,7 +30,7 @@ static int by_place(const struct listener *a, const struct listener *b)
 		order = memcmp(a->sock.local.address, b->sock.local.address, 16);
 	if (!order)
 		order = compare(a->sock.interface, b->sock.interface);
-	return order ? order : compare(a->sock.is_mptcp, b->sock.is_mptcp);
+	return order ? order : compare(a->sock.is_subflow, b->sock.is_subflow);
 }
 
 static int by_place_and_age(const void *a, const void *b)

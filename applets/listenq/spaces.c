@@ -110,41 +110,13 @@ static void add_tcp(const struct sock *sock, void *arg)
 	l = add_listener(r->look, r->space);
 	l->sock = *sock;
 	l->sock.info = TEXT("");
-	l->protocol = sock->is_mptcp ? "mptcp" : "tcp";
+	/* an MPTCP listener's other half, which has the same inode and queue but no drops, isn't asked */
+	l->protocol = sock->is_subflow ? "mptcp" : "tcp";
 	l->local = sock_end_text(&r->look->arena, sock->family, &sock->local);
 	if (sock->cookie == NA_U64)
 		l->sock.cookie = sock->inode;  /* it was read from proc/net/tcp */
 	r->look->spaces[r->space].listeners++;
 	r->look->spaces[r->space].has_mptcp |= sock->is_subflow;
-}
-
-/*
- * An MPTCP listener has a TCP one of the kernel's own inside, which has the queue and the drops;
- * only the outer one's inode is in a process's descriptor table.
- */
-static void add_mptcp(const struct sock *sock, void *arg)
-{
-	struct reading *r = arg;
-	struct space *s = &r->look->spaces[r->space];
-
-	if (sock->state != SOCK_LISTEN)
-		return;
-	for (size_t i = s->first; i < r->look->count; i++) {
-		struct listener *l = &r->look->listeners[i];
-
-		/* asked for IPv4 and for IPv6, the kernel may tell of it twice */
-		if (l->sock.is_mptcp && l->sock.inode == sock->inode)
-			return;
-		if (!l->sock.is_mptcp && l->sock.family == sock->family &&
-		    l->sock.interface == sock->interface &&
-		    !memcmp(&l->sock.local, &sock->local, sizeof(sock->local))) {
-			l->sock.is_mptcp = true;
-			l->sock.inode = sock->inode;
-			l->protocol = "mptcp";
-			return;
-		}
-	}
-	add_tcp(sock, arg);
 }
 
 static void add_unix(const struct unix_sock *sock, void *arg)
@@ -206,18 +178,14 @@ static void read_listeners(struct out *out, struct reading *r)
 {
 	struct space *s = &r->look->spaces[r->space];
 	struct sockdiag_query q = { .protocol = IPPROTO_TCP, .ipv4 = true, .ipv6 = true,
-				    .states = SOCK_BIT(SOCK_LISTEN), .memory = true };
+				    .states = SOCK_BIT(SOCK_LISTEN), .memory = true,
+				    .info = true };    /* tells MPTCP */
 	struct sockdiag_result result = { 0 };
 
 	s->first = r->look->count;
 	s->has_diag = true;
-	if (listenq.tcp) {
+	if (listenq.tcp)
 		check_result(out, s, sockdiag_each(&q, add_tcp, r, &result), &result);
-		if (s->has_mptcp) {
-			q.is_mptcp = true;
-			check_result(out, s, sockdiag_each(&q, add_mptcp, r, &result), &result);
-		}
-	}
 	if (listenq.unix_domain)
 		check_result(out, s,
 			     sockdiag_each_unix(SOCK_BIT(SOCK_LISTEN), add_unix, r, &result),
