@@ -144,13 +144,19 @@ static void add_owner(struct finding *f, const struct listener *l)
 	struct arena *a = f->arena;
 	const char *threads = queue_owner_threads_text(a, l->sock.inode);
 	uint64_t used, limit, pid = queue_owner_descriptors(l->sock.inode, &used, &limit);
-	struct pool p;
 
 	if (threads)
 		finding_line(f, "owner  %s%s", threads,
 			     pid == NA_U64 ? "" :
 			     arena_printf(a, "; %s of %s descriptors", count_text(a, used),
 					  count_text(a, limit)));
+}
+
+static void add_pool(struct finding *f, const struct listener *l)
+{
+	struct arena *a = f->arena;
+	struct pool p;
+
 	if (!pool_sum(listenq.now, l, &p))
 		return;
 	finding_u64(f, "workers", p.workers);
@@ -246,11 +252,13 @@ static void report_overflow(struct out *out, const struct listener *l)
 		finding_line(f, "clients are not told: they wait and try again after 1, 3, 7 s");
 	add_limit(f, l);
 	add_owner(f, l);
+	add_pool(f, l);
 	add_need(f, l);
-	finding_proof(f, "ss -ltnm%s: %s of %s in the queue, d%s behind skmem; nstat: "
+	finding_proof(f, "ss -ltnm%s: %s of %s in the queue, d%llu behind skmem; nstat: "
 		      "TcpExtListenOverflows +%s", s->ns.is_own ? "" : " there",
 		      count_text(a, l->sock.receive_queue), count_text(a, limit),
-		      count_text(a, l->sock.drops), count_text(a, s->moved[LISTEN_OVERFLOWS]));
+		      (unsigned long long)l->sock.drops,
+		      count_text(a, s->moved[LISTEN_OVERFLOWS]));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -377,6 +385,9 @@ static void report_workers(struct out *out, const struct listener *l)
 		     "accepted", p.workers, count_text(a, p.polls),
 		     count_text(a, l->sock.receive_queue));
 	add_owner(f, l);
+	finding_u64(f, "workers", p.workers);
+	finding_u64(f, "workers_in_accept", p.idle);
+	add_time(f, &p);
 	add_need(f, l);
 	finding_proof(f, "/proc/PID/syscall and wchan of the %zu processes that share it; ss -ltn: "
 		      "%s in the queue", p.sharing, count_text(a, l->sock.receive_queue));
@@ -402,7 +413,6 @@ static void report_gave_up(struct out *out, const struct place *p)
 		     "who accepts them works for nobody",
 		     count_text(a, p->gave_up), count_text(a, p->queue));
 	add_owner(f, l);
-	add_need(f, l);
 	finding_proof(f, "ss -tne state close-wait: %s to this port with ino:0 and Recv-Q above 1",
 		      count_text(a, p->gave_up));
 	add_next(f, l);
@@ -458,7 +468,6 @@ static void report_final_ack(struct out *out, const struct place *p)
 		     "being full: those clients believe they are connected",
 		     count_text(a, p->refused), human_rate(a, f->lost));
 	add_owner(f, l);
-	add_need(f, l);
 	finding_proof(f, "drop reason TCP_LISTEN_OVERFLOW of tracepoint skb:kfree_skb");
 	add_next(f, l);
 	out_finding(out, f);

@@ -7,6 +7,7 @@
 #include "applets/listenq/listenq.h"
 #include "common/kernel/sockowner.h"
 #include "common/kernel/source.h"
+#include "common/report/redact.h"
 
 #define POLL_NS 20000000u
 #define POLL_LEAST_NS 1000000u
@@ -80,8 +81,9 @@ static void show_history(struct out *out, const struct look *look)
 			if (n && n != NA_U64)
 				out_history(out, "%s %s since boot%s%s", kept[k].name,
 					    human_count(out_arena(out), (double)n),
-					    look->space_count > 1 ? " in " : "",
-					    look->space_count > 1 ? s->ns.name : "");
+					    look->is_single ? "" : " in ",
+					    look->is_single ? "" :
+					    redact_name(out_arena(out), NAME_CONTAINER, s->ns.name));
 		}
 }
 
@@ -108,7 +110,8 @@ static int look(struct out *out)
 	if (err < 0)
 		return err;
 	spaces_compare(now, before);
-	if (polls_read(now) < 0 && src_is_live())
+	err = polls_read(now);
+	if (err < 0 && err != -ENOENT)
 		out_missing(out, "%s", fail_text());
 	places_make(now);
 	if (listenq.is_exact) {

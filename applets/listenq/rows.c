@@ -51,7 +51,7 @@ static const struct column queue_columns[] = {
 	    "connections accepted; without --exact known only where it is the only TCP listener"),
 	COL(struct queue_row, gave_up, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "clients that closed before they were accepted, and had sent something"),
-	COL_NAME(struct queue_row, owner, "OWNER", ROLE_TEXT, NAME_COMMAND,
+	COL_NAME(struct queue_row, owner, "OWNER", ROLE_TEXT, NAME_PLAIN,
 		 "first process that has it open, and how many more"),
 	COL_NAME_IF_ANY(struct queue_row, cause, "CAUSE", ROLE_TEXT, NAME_PLAIN,
 			"unknown: it dropped, and nothing says why"),
