@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -104,6 +105,51 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+};
+
+/* include/net/net_namespace.h, include/linux/ns_common.h */
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;               /* CONFIG_NET_NS */
+} possible_net_t;
+
+/* include/net/sock.h */
+struct in6_addr {
+	__u8 s6_addr[16];
+};
+
+struct sock_common {
+	unsigned short skc_family, skc_num;    /* skc_num: local port, host order */
+	__be32 skc_rcv_saddr;
+	struct in6_addr skc_v6_rcv_saddr;
+	possible_net_t skc_net;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+/* include/linux/netdevice.h, include/linux/skbuff.h */
+struct net_device {
+	possible_net_t nd_net;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	unsigned char *head;
+	__u16 network_header, transport_header;        /* from head */
+};
+
+/* include/net/dropreason-core.h; numbers differ between kernels */
+enum skb_drop_reason {
+	SKB_DROP_REASON_TCP_LISTEN_OVERFLOW = 1,
 };
 
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */

@@ -153,7 +153,7 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 		.columns = choices.columns,
 		.sort = choices.sort,
 		.top = choices.top,
-		.no_header = choices.no_header,
+		.no_header = shared.no_header,
 		.quiet = shared.quiet,
 		.past = shared.past,
 	};
@@ -203,6 +203,20 @@ static void wait_until(uint64_t due_ns)
 
 	while (!interrupted && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
+}
+
+/* The time until the next look, with the samples the mode wants to take meanwhile. */
+static void wait_with_polls(const struct mode *mode, uint64_t due_ns)
+{
+	uint64_t next_ns, now_ns;
+
+	while (mode->poll && !interrupted && (next_ns = mode->poll())) {
+		now_ns = src_now_ns();
+		if (now_ns + next_ns >= due_ns)
+			break;
+		wait_until(now_ns + next_ns);
+	}
+	wait_until(due_ns);
 }
 
 /* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits
@@ -262,7 +276,7 @@ static int look_frames(const struct applet *applet, const struct mode *mode, str
 		do
 			due_ns += shared.interval_ns;
 		while (due_ns <= now_ns);
-		wait_until(due_ns);
+		wait_with_polls(mode, due_ns);
 	}
 	return err;
 }

@@ -377,6 +377,11 @@ static int look(struct out *out)
 	return src_is_saving() ? 0 : LOOK_LAST;
 }
 
+static uint64_t poll_parts(void)
+{
+	return parts_poll(&parts);
+}
+
 static void stop(void)
 {
 	parts_stop(&parts);
@@ -397,6 +402,7 @@ static const struct mode mode = {
 	.interval_ns = 5000000000ull,
 	.start = start,
 	.look = look,
+	.poll = poll_parts,
 	.stop = stop,
 };
 static const struct mode *const modes[] = { &mode, NULL };

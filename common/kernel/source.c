@@ -18,7 +18,7 @@
 
 #define SCRATCH_KEPT (1u << 20)        /* a larger buffer is given back at the frame's end */
 
-enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS };
+enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS = SRC_KINDS };
 
 /* What was learnt in this frame, trouble included. Lives in the frame's arena. */
 struct entry {
@@ -96,6 +96,24 @@ void src_forget(void)
 	src_stream_forget();
 }
 
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *number)
+{
+	const struct arena kept = source.arena;
+	const uint64_t kept_number = generation;
+
+	generation = *number;
+	*number = kept_number;
+
+	source.arena = *arena;
+	*arena = kept;
+	for (int kind = 0; kind < KINDS; kind++) {
+		const struct hash h = source.seen[kind];
+
+		source.seen[kind] = seen[kind];
+		seen[kind] = h;
+	}
+}
+
 /* ---- opening and closing ---- */
 
 int src_open_live(void)
@@ -123,6 +141,7 @@ int src_open_root(const char *dir)
 
 void src_close(void)
 {
+	src_sample_close();
 	src_save_close();
 	src_replay_close();
 	src_facts_reset();

@@ -144,6 +144,13 @@ typedef int (*src_piece)(struct text piece, void *arg);
 int src_stream(const char *key, int (*fetch)(void *arg, src_piece give, void *to), void *arg,
 	       src_piece each, void *each_arg);
 
+/*
+ * A sample between two frames, live only: what is read until src_sample_end is read anew, is freed
+ * there, and is not saved. What the samples come to is kept by a src_call in the frame behind them.
+ */
+void src_sample_begin(void);
+void src_sample_end(void);
+
 /* Small facts, each saved with the frame. */
 struct src_uname {
 	const char *host, *release, *version, *machine;

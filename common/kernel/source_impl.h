@@ -120,6 +120,7 @@ void src_save_trouble(int err, const char *path);
 void src_save_begin(const struct frame *frame);
 int src_save_end(void);                /* with fail text */
 void src_save_close(void);
+void src_save_pause(bool is_paused);   /* meanwhile src_is_saving() is false */
 
 /* ---- source_replay.c ---- */
 
@@ -139,7 +140,15 @@ int src_replay_stream(const char *key, int *fd);
 /* -ENODATA if the run does not say; lives until the frame's end. */
 int src_replay_value(const char *name, const char **text);
 
+/* ---- source_sample.c ---- */
+
+void src_sample_close(void);
+
 /* ---- source.c ---- */
+
+#define SRC_KINDS 5                    /* of questions whose answers a frame remembers */
+/* What this frame has learnt, and its src_generation, for what the caller keeps. */
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *generation);
 
 bool src_is_open(void);
 const char *src_call_place(const char *key);    /* with its namespace; lives as long as the frame */

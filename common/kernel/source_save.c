@@ -23,6 +23,7 @@ struct pending {
 
 static struct save {
 	char *dir;                     /* its name, for texts; NULL: not saving */
+	bool is_paused;
 	int top;
 	unsigned keep;
 	int err;                       /* the first trouble; nothing is written after it */
@@ -46,7 +47,12 @@ static struct save {
 
 bool src_is_saving(void)
 {
-	return save.dir != NULL;
+	return save.dir != NULL && !save.is_paused;
+}
+
+void src_save_pause(bool is_paused)
+{
+	save.is_paused = is_paused;
 }
 
 static void frame_name(char name[FRAME_NAME_MAX], unsigned index)
