@@ -24,8 +24,8 @@ struct memgroup {
 	uint64_t headroom_low_bytes, /* least left over the same levels: if no cache ... */
 		headroom_high_bytes; /* ... and if all reclaimable memory can be freed */
 	bool is_listed;                        /* has a limit or OOM history */
-	bool is_full;          /* all was read; else only what shows that it is far from its limit */
-	bool has_unknown_limit; /* its own or an ancestor's can't be read: the effective is NA_U64 */
+	bool is_full; /* all was read; else only what shows that it is far from its limit */
+	bool has_unknown_limit; /* its own or an ancestor's can't be read: effective NA_U64 */
 	bool is_limited_above; /* ... by a group that can't be seen from here (v1) */
 	uint64_t unreclaimable_bytes;          /* NA_U64 unless is_full */
 	uint64_t swap_left_bytes;              /* what it can still swap out; NA_U64 unknown */
