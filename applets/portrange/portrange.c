@@ -46,6 +46,12 @@ static const struct opt options[] = {
 	{ 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL },
 };
 
+bool filter_is_open(void)
+{
+	return asked.port == NA_U64 && !asked.source && !asked.destination &&
+		asked.ipv4 == asked.ipv6;
+}
+
 static int parse_address(const char *option, const char *text, uint8_t *address, uint8_t *family)
 {
 	static const uint8_t families[] = { AF_INET, AF_INET6 };
@@ -215,7 +221,8 @@ static void stop(void)
 /* "-N web -d 10.0.0.9": what of the host was looked at; NULL: all of it. */
 static const char *narrowed(struct arena *a)
 {
-	const char *text = asked.netns ? arena_printf(a, " -N %s", asked.netns) : "";
+	const char *text = asked.netns && strcmp(asked.netns, "all") != 0
+		? arena_printf(a, " -N %s", asked.netns) : "";
 
 	if (asked.source)
 		text = arena_printf(a, "%s -s %s", text, asked.source);
@@ -230,7 +237,14 @@ static const char *narrowed(struct arena *a)
 	return *text ? text + 1 : NULL;
 }
 
+/* UDP has no destinations. */
+static const char *first_table(void)
+{
+	return asked.udp && !asked.tcp ? "ranges" : "destinations";
+}
+
 static const struct mode mode = {
+	.first_table = first_table,
 	.narrowed = narrowed,
 	.operands = "[interval [count]]",
 	.opts = options,

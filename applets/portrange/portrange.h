@@ -44,6 +44,7 @@ struct space {
 	uint64_t listening_ports;
 	uint64_t bound_ports;          /* bound without a listener: no connect() gets them */
 	uint64_t whole_ports;          /* the two together */
+	struct port_set *bound;        /* the ports of bound_ports, if is_exact; the frame's */
 	uint64_t udp_ports, udp_even_ports, unconnected_ports, unconnected_before;
 };
 
@@ -98,6 +99,7 @@ void space_read(struct out *out, struct space *s, bool tcp, bool udp);
 
 /* portrange.c: what -s, -d, --dport, -4 and -6 leave. */
 bool filter_passes(const struct tuple_key *key);
+bool filter_is_open(void);             /* none of them was asked for */
 
 /* tuples.c */
 void tuples_begin(void);               /* this look becomes the one before */
@@ -105,6 +107,7 @@ struct tuple *tuples_find(const struct tuple_key *key);        /* made if new; N
 /* Remembers a socket; true if it was not there at the look before. */
 bool tuples_is_fresh(uint32_t space, uint64_t cookie);
 void tuples_free(void);
+bool tuple_is_there(const struct tuple *t);    /* false: it was at the look before */
 bool tuple_is_reused(const struct tuple_key *key, const struct space *space);
 void tuple_outlook(const struct tuple *t, struct outlook *o);
 
@@ -114,6 +117,7 @@ void show_listener(struct out *out, const struct space *space, const struct sock
 void show_rows(struct out *out);
 void show_host(struct out *out);
 const char *tuple_source(struct arena *a, const struct tuple_key *key);
+const char *tuple_address(struct arena *a, const struct tuple_key *key);       /* destination's */
 const char *tuple_destination(struct arena *a, const struct tuple_key *key);   /* with its port */
 
 /* holders.c: who has the ports, for findings. Sockets that `is_wanted` says yes to. */

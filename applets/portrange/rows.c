@@ -113,28 +113,28 @@ struct total_row {
 	double recycled_per_second;
 };
 
-#define STATE_COLUMN(field, name) \
-	COL(struct total_row, field, NULL, ROLE_GAUGE, UNIT_COUNT, "TCP sockets in " name)
+#define STATE_COLUMN(field, title, name) \
+	COL(struct total_row, field, title, ROLE_GAUGE, UNIT_COUNT, "TCP sockets in " name)
 
 static const struct column total_columns[] = {
-	COL_NAME(struct total_row, netns, NULL, ROLE_KEY, NAME_CONTAINER, "network namespace"),
-	STATE_COLUMN(established, "ESTABLISHED"),
-	STATE_COLUMN(syn_sent, "SYN_SENT"),
-	STATE_COLUMN(syn_received, "SYN_RECV"),
-	STATE_COLUMN(fin_wait1, "FIN_WAIT1"),
-	STATE_COLUMN(fin_wait2, "FIN_WAIT2"),
-	STATE_COLUMN(time_wait, "TIME_WAIT"),
-	STATE_COLUMN(close_wait, "CLOSE_WAIT"),
-	STATE_COLUMN(last_ack, "LAST_ACK"),
-	STATE_COLUMN(closing, "CLOSING"),
-	STATE_COLUMN(listening, "LISTEN"),
+	COL_NAME(struct total_row, netns, "NETNS", ROLE_KEY, NAME_CONTAINER, "network namespace"),
+	STATE_COLUMN(established, "ESTAB", "ESTABLISHED"),
+	STATE_COLUMN(syn_sent, "SYNSENT", "SYN_SENT"),
+	STATE_COLUMN(syn_received, "SYNRECV", "SYN_RECV"),
+	STATE_COLUMN(fin_wait1, "FINW1", "FIN_WAIT1"),
+	STATE_COLUMN(fin_wait2, "FINW2", "FIN_WAIT2"),
+	STATE_COLUMN(time_wait, "TIMEWAIT", "TIME_WAIT"),
+	STATE_COLUMN(close_wait, "CLOSEWAIT", "CLOSE_WAIT"),
+	STATE_COLUMN(last_ack, "LASTACK", "LAST_ACK"),
+	STATE_COLUMN(closing, "CLOSING", "CLOSING"),
+	STATE_COLUMN(listening, "LISTEN", "LISTEN"),
 	COL(struct total_row, bound, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "TCP sockets bound and not connected (Linux 6.8 and later tell)"),
 	COL(struct total_row, tcp, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "TCP sockets in use, IPv4 and IPv6 (sockstat)"),
 	COL(struct total_row, time_wait_sockets, NULL, ROLE_GAUGE, UNIT_COUNT,
 	    "TIME_WAIT as the limit counts it, FIN_WAIT2 nobody has open included (sockstat)"),
-	COL(struct total_row, time_wait_max, NULL, ROLE_GAUGE, UNIT_COUNT,
+	COL(struct total_row, time_wait_max, "TWMAX", ROLE_GAUGE, UNIT_COUNT,
 	    "tcp_max_tw_buckets of the namespace"),
 	COL(struct total_row, overflows, NULL, ROLE_COUNTER_DELTA, UNIT_COUNT,
 	    "connections closed without TIME_WAIT because of it (TCPTimeWaitOverflow)"),
@@ -220,9 +220,14 @@ const char *tuple_source(struct arena *a, const struct tuple_key *key)
 	return address_text(a, key->family, key->source);
 }
 
+const char *tuple_address(struct arena *a, const struct tuple_key *key)
+{
+	return address_text(a, key->family, key->destination);
+}
+
 const char *tuple_destination(struct arena *a, const struct tuple_key *key)
 {
-	const char *address = address_text(a, key->family, key->destination);
+	const char *address = tuple_address(a, key);
 
 	return arena_printf(a, key->family == AF_INET ? "%s:%u" : "[%s]:%u", address, key->port);
 }
@@ -235,6 +240,12 @@ static void complete_tuple(void *data)
 		return;
 	row->source = tuple_source(portrange.arena, &row->tuple->key);
 	row->destination = tuple_destination(portrange.arena, &row->tuple->key);
+}
+
+/* Neither one that is gone has, nor one of a namespace that is. */
+static bool tuple_has_row(const struct tuple *t)
+{
+	return portrange.spaces[t->key.space].ns && tuple_is_there(t);
 }
 
 static void fill_tuple(struct tuple_row *row, const struct tuple *t)
@@ -292,12 +303,12 @@ static void show_by_destination(struct out *out)
 		const struct tuple *t = &portrange.tuples[i];
 		struct tuple_row row;
 
-		if (!portrange.spaces[t->key.space].ns)
+		if (!tuple_has_row(t))
 			continue;
 		fill_tuple(&row, t);
 		row.tuple = NULL;
 		row.source = "*";
-		row.destination = address_text(portrange.arena, t->key.family, t->key.destination);
+		row.destination = tuple_address(portrange.arena, &t->key);
 		void **place = hash_name(&by_name, arena_printf(portrange.arena, "%u %s",
 								t->key.space, row.destination));
 
@@ -319,8 +330,7 @@ static void show_tuples(struct out *out)
 		const struct tuple *t = &portrange.tuples[i];
 		struct tuple_row row;
 
-		/* neither one that is gone, nor of a namespace that is */
-		if (!portrange.spaces[t->key.space].ns || !tuple_is_there(t))
+		if (!tuple_has_row(t))
 			continue;
 		fill_tuple(&row, t);
 		out_row(out, &tuple_table, &row);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "applets/portrange/portrange.h"
+#include "common/base/hash.h"
 #include "common/kernel/boundports.h"
 #include "common/kernel/netcount.h"
 #include "common/kernel/source.h"
@@ -93,12 +94,20 @@ static void count_time_wait(struct tuple *t, const struct space *s, const struct
 	t->reusable += !is_on_whole && age_ns >= s->reuse_delay_ns && tuple_is_reused(&t->key, s);
 }
 
+/* Who it is, from its beginning until it leaves TIME_WAIT. */
+static uint64_t identity(const struct tuple_key *key, const struct sock *sock)
+{
+	if (sock->cookie != NA_U64)
+		return sock->cookie;
+	return hash_keyed(sock->local.port, key, sizeof(*key));
+}
+
 static void count_in(struct tuple *t, const struct space *s, const struct sock *sock)
 {
 	bool is_on_whole = port_set_has(&whole, sock->local.port);
 
 	t->on_whole += is_on_whole;
-	t->fresh += tuples_is_fresh(t->key.space, sock->cookie);
+	t->fresh += tuples_is_fresh(t->key.space, identity(&t->key, sock));
 	switch (sock->state) {
 	case SOCK_TIME_WAIT:
 		count_time_wait(t, s, sock, is_on_whole);
@@ -145,7 +154,9 @@ static int dump(struct out *out, const struct space *s, uint8_t protocol, unsign
 
 	if (err < 0)
 		out_missing(out, "%s: %s", s->ns->name, fail_text());
-	else if (result.is_partial)
+	else if (result.lacks)
+		out_note(out, "%s: %s", s->ns->name, result.lacks);
+	if (err >= 0 && result.is_partial)
 		out_missing(out, "%s: some sockets are missing: they changed while they were read",
 			    s->ns->name);
 	return err;
@@ -159,6 +170,7 @@ static void add_bound_exactly(struct out *out, struct space *s)
 		out_missing(out, "%s: %s", s->ns->name, fail_text());
 		return;
 	}
+	s->bound = arena_alloc(src_arena(), sizeof(*s->bound));
 	s->is_exact = true;
 	for (uint64_t port = s->ports.low; port <= s->ports.high; port++)
 		if (port_set_has(&all, (uint16_t)port) && is_usable(s, (uint16_t)port) &&
@@ -209,6 +221,8 @@ static void read_tcp(struct out *out, struct space *s)
 		bound.words[i] &= ~listening.words[i];
 	whole = listening;
 	port_set_join(&whole, &bound);
+	if (s->is_exact)
+		*s->bound = bound;
 	if (dump(out, s, IPPROTO_TCP, STATES_CONNECTED, on_tcp) < 0)
 		return;
 	s->has_tcp = true;

@@ -55,6 +55,11 @@ static uint32_t held(const struct tuple *t)
 	return active(t) + t->time_wait - t->reusable;
 }
 
+bool tuple_is_there(const struct tuple *t)
+{
+	return active(t) || t->time_wait;
+}
+
 static void forget_gone(void)
 {
 	size_t kept = 0;
@@ -62,7 +67,7 @@ static void forget_gone(void)
 	for (size_t i = 0; i < portrange.tuple_count; i++) {
 		const struct tuple *t = &portrange.tuples[i];
 
-		if (!active(t) && !t->time_wait)
+		if (!tuple_is_there(t))
 			continue;
 		portrange.tuples[kept++] = (struct tuple){ .key = t->key,
 							   .active_before = active(t),
