@@ -8,6 +8,7 @@
 
 #include "applets/portrange/portrange.h"
 #include "common/kernel/boundports.h"
+#include "common/kernel/sockowner.h"
 #include "common/kernel/source.h"
 
 #define SPACES_MAX 4096u
@@ -109,14 +110,14 @@ bool filter_passes(const struct tuple_key *key)
 }
 
 /* Its place from the look before, one that is free again, or a new one; NULL: too many. */
-static struct space *find_space(uint64_t inode)
+static struct space *find_space(const struct netns *ns)
 {
 	struct space *spare = NULL;
 
 	for (size_t i = 0; i < portrange.space_count; i++) {
 		struct space *s = &portrange.spaces[i];
 
-		if (s->inode == inode)
+		if (s->inode == ns->inode)
 			return s;
 		/* tuples of the look before may still refer to one that was there then */
 		if (s->last_look + 2 < portrange.looks)
@@ -129,9 +130,8 @@ static struct space *find_space(uint64_t inode)
 					    portrange.space_count + 1, sizeof(*portrange.spaces));
 		spare = &portrange.spaces[portrange.space_count++];
 	}
-	*spare = (struct space){ .inode = inode, .overflows = NA_U64, .recycled = NA_U64 };
-	/* one that appears in the interval counts from zero */
-	if (portrange.looks > 1) {
+	*spare = (struct space){ .inode = ns->inode, .overflows = NA_U64, .recycled = NA_U64 };
+	if (portrange.looks > 1 && netns_is_new(ns, src_frame()->index - 1)) {
 		spare->has_tcp = spare->has_udp = true;
 		spare->overflows = spare->recycled = 0;
 	}
@@ -140,7 +140,7 @@ static struct space *find_space(uint64_t inode)
 
 static void look_at(struct out *out, const struct netns *ns)
 {
-	struct space *s = find_space(ns->inode);
+	struct space *s = find_space(ns);
 
 	if (!s) {
 		out_missing(out, "more than %u network namespaces: the rest is left out",
@@ -149,8 +149,11 @@ static void look_at(struct out *out, const struct netns *ns)
 	}
 	s->ns = ns;
 	s->last_look = portrange.looks;
-	if (netns_enter(ns) < 0) {
-		out_missing(out, "%s: %s", ns->name, fail_text());
+	int err = netns_enter(ns);
+
+	if (err < 0) {
+		if (err != -ESRCH)
+			out_missing(out, "%s: %s", ns->name, fail_text());
 		s->ns = NULL;
 		s->has_tcp = s->has_udp = false;
 		return;
@@ -213,6 +216,7 @@ static void stop(void)
 {
 	if (portrange.is_exact)
 		boundports_close();
+	sockowner_close();
 	tuples_free();
 	free(portrange.spaces);
 	portrange = (struct portrange){ .by = portrange.by, .is_exact = portrange.is_exact };
