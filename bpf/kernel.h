@@ -123,6 +123,7 @@ struct bpf_iter__task_file {
 	struct task_struct *task;
 	__u32 fd;
 	struct file *file;             /* NULL behind the last one */
+};
 
 /* include/net/sock.h, inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h, linux/tcp.h */
 struct sock_common {
