@@ -138,7 +138,7 @@ static void add_state_line(struct arena *a, struct finding *f, const struct tupl
 
 static void add_holders(struct arena *a, struct finding *f, const struct tuple *t)
 {
-	const char *holders = holders_text(a, &portrange.spaces[t->key.space], IPPROTO_TCP,
+	const char *holders = portrange_holders(a, &portrange.spaces[t->key.space], IPPROTO_TCP,
 					   is_of_tuple, t);
 
 	if (!holders)
@@ -314,7 +314,7 @@ static void report_bound(struct out *out, const struct space *s)
 		     human_count(a, (double)s->ports.count), human_ratio(a, share));
 	finding_line(f, "a program that needs its own address and no certain port sets "
 			"IP_BIND_ADDRESS_NO_PORT before bind()");
-	const char *holders = holders_text(a, s, IPPROTO_TCP, is_bound_holder, s);
+	const char *holders = portrange_holders(a, s, IPPROTO_TCP, is_bound_holder, s);
 
 	if (holders) {
 		finding_text(f, "holders", NAME_PLAIN, holders);
@@ -336,7 +336,7 @@ static bool is_udp_holder(const struct sock *s, const void *arg)
 static void add_udp(struct out *out, struct finding *f, const struct space *s)
 {
 	struct arena *a = out_arena(out);
-	const char *holders = holders_text(a, s, IPPROTO_UDP, is_udp_holder, s);
+	const char *holders = portrange_holders(a, s, IPPROTO_UDP, is_udp_holder, s);
 
 	finding_u64(f, "unconnected", s->unconnected_ports);
 	finding_u64(f, "used", s->udp_ports);
@@ -386,7 +386,7 @@ static void report_udp(struct out *out, const struct space *s)
 	add_udp(out, f, s);
 }
 
-void report_findings(struct out *out)
+void portrange_report(struct out *out)
 {
 	for (size_t i = 0; i < portrange.tuple_count; i++) {
 		const struct tuple *t = &portrange.tuples[i];
@@ -394,7 +394,7 @@ void report_findings(struct out *out)
 		if (portrange.spaces[t->key.space].ns && tuple_is_there(t))
 			report_tuple(out, t);
 	}
-	for (size_t i = 0; i < portrange.space_count && filter_is_open(); i++) {
+	for (size_t i = 0; i < portrange.space_count && portrange_is_open(); i++) {
 		const struct space *s = &portrange.spaces[i];
 
 		if (!s->ns)

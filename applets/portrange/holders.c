@@ -102,7 +102,7 @@ static size_t count_by_process(struct arena *a, const struct wanted *w, struct h
 	return count;
 }
 
-const char *holders_text(struct arena *a, const struct space *space, uint8_t protocol,
+const char *portrange_holders(struct arena *a, const struct space *space, uint8_t protocol,
 			 bool (*is_wanted)(const struct sock *s, const void *arg), const void *arg)
 {
 	struct wanted w = { is_wanted, arg, NULL, 0, 0 };

@@ -47,7 +47,7 @@ static const struct opt options[] = {
 	{ 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL },
 };
 
-bool filter_is_open(void)
+bool portrange_is_open(void)
 {
 	return asked.port == NA_U64 && !asked.source && !asked.destination &&
 		asked.ipv4 == asked.ipv6;
@@ -100,7 +100,7 @@ static bool is_asked(const uint8_t *address, uint8_t family, const uint8_t *want
 				  !memcmp(address, wanted, sizeof(asked.key.source)));
 }
 
-bool filter_passes(const struct tuple_key *key)
+bool portrange_passes(const struct tuple_key *key)
 {
 	return (key->family == AF_INET ? asked.ipv4 : asked.ipv6) &&
 		(asked.port == NA_U64 || key->port == asked.port) &&
@@ -158,7 +158,7 @@ static void look_at(struct out *out, const struct netns *ns)
 		s->has_tcp = s->has_udp = false;
 		return;
 	}
-	space_read(out, s, asked.tcp, asked.udp);
+	portrange_read_space(out, s, asked.tcp, asked.udp);
 	if (netns_leave() < 0)
 		out_missing(out, "%s", fail_text());
 }
@@ -176,7 +176,7 @@ static int read_spaces(struct out *out)
 	}
 	for (size_t i = 0; i < list.count; i++)
 		look_at(out, &list.items[i]);
-	if (asked.netns && !list.is_complete)
+	if (asked.netns && !strcmp(asked.netns, "all") && !list.is_complete)
 		out_note(out, "some processes can't be looked into: there may be more network "
 			      "namespaces");
 	return 0;
@@ -206,9 +206,9 @@ static int look(struct out *out)
 	if (!frame->is_only && !frame->elapsed_ns)
 		out_missing(out,
 			    "a frame without a clock, or one that stood still: rates are unknown");
-	show_host(out);
-	show_rows(out);
-	report_findings(out);
+	portrange_show_host(out);
+	portrange_show_rows(out);
+	portrange_report(out);
 	return 0;
 }
 

@@ -95,11 +95,11 @@ struct portrange {
 extern struct portrange portrange;
 
 /* spaces.c: fills s for this look; the program is in that namespace. */
-void space_read(struct out *out, struct space *s, bool tcp, bool udp);
+void portrange_read_space(struct out *out, struct space *s, bool tcp, bool udp);
 
 /* portrange.c: what -s, -d, --dport, -4 and -6 leave. */
-bool filter_passes(const struct tuple_key *key);
-bool filter_is_open(void);             /* none of them was asked for */
+bool portrange_passes(const struct tuple_key *key);
+bool portrange_is_open(void);             /* none of them was asked for */
 
 /* tuples.c */
 void tuples_begin(void);               /* this look becomes the one before */
@@ -113,20 +113,20 @@ void tuple_outlook(const struct tuple *t, struct outlook *o);
 
 /* rows.c */
 extern const struct table *const portrange_tables[];
-void show_listener(struct out *out, const struct space *space, const struct sock *s);
-void show_rows(struct out *out);
-void show_host(struct out *out);
+void portrange_show_listener(struct out *out, const struct space *space, const struct sock *s);
+void portrange_show_rows(struct out *out);
+void portrange_show_host(struct out *out);
 const char *tuple_source(struct arena *a, const struct tuple_key *key);
 const char *tuple_address(struct arena *a, const struct tuple_key *key);       /* destination's */
 const char *tuple_destination(struct arena *a, const struct tuple_key *key);   /* with its port */
 
 /* holders.c: who has the ports, for findings. Sockets that `is_wanted` says yes to. */
-const char *holders_text(struct arena *a, const struct space *space, uint8_t protocol,
+const char *portrange_holders(struct arena *a, const struct space *space, uint8_t protocol,
 			 bool (*is_wanted)(const struct sock *s, const void *arg), const void *arg);
 void tuple_key_of(const struct sock *s, uint32_t space, struct tuple_key *key);
 
 /* findings.c */
 extern const struct finding_kind portrange_findings[];
-void report_findings(struct out *out);
+void portrange_report(struct out *out);
 
 #endif

@@ -391,7 +391,7 @@ static void complete_listener(void *data)
 	row->owner = arena_printf(portrange.arena, "%s/%u", comm ? comm : "-", owners[0].pid);
 }
 
-void show_listener(struct out *out, const struct space *space, const struct sock *s)
+void portrange_show_listener(struct out *out, const struct space *space, const struct sock *s)
 {
 	struct listener_row row = {
 		.netns = space->ns->name,
@@ -438,7 +438,7 @@ static void show_totals(struct out *out, const struct space *s)
 	out_row(out, &total_table, &row);
 }
 
-void show_rows(struct out *out)
+void portrange_show_rows(struct out *out)
 {
 	if (portrange.by && !strcmp(portrange.by, "dst"))
 		show_by_destination(out);
@@ -459,7 +459,7 @@ static const char *count_text(struct arena *a, uint64_t n)
 	return n == NA_U64 ? "-" : human_count(a, (double)n);
 }
 
-void show_host(struct out *out)
+void portrange_show_host(struct out *out)
 {
 	struct arena *a = out_arena(out);
 	struct sockstat sockets;

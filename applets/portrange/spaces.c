@@ -81,7 +81,7 @@ static void on_idle(const struct sock *sock, void *arg)
 	port_set_add(&tcp_used, sock->local.port);
 	port_set_add(sock->state == SOCK_LISTEN ? &listening : &bound, sock->local.port);
 	if (sock->state == SOCK_LISTEN)
-		show_listener(to, s, sock);
+		portrange_show_listener(to, s, sock);
 }
 
 static void count_time_wait(struct tuple *t, const struct space *s, const struct sock *sock,
@@ -136,7 +136,7 @@ static void on_tcp(const struct sock *sock, void *arg)
 	if (port_set_has(&listening, sock->local.port))
 		return;
 	tuple_key_of(sock, (uint32_t)(s - portrange.spaces), &key);
-	if (!filter_passes(&key))
+	if (!portrange_passes(&key))
 		return;
 	struct tuple *t = tuples_find(&key);
 
@@ -263,7 +263,7 @@ static void read_udp(struct out *out, struct space *s)
 	s->unconnected_ports = count(s, &unconnected);
 }
 
-void space_read(struct out *out, struct space *s, bool tcp, bool udp)
+void portrange_read_space(struct out *out, struct space *s, bool tcp, bool udp)
 {
 	to = out;
 	s->had_tcp = s->has_tcp;
