@@ -125,7 +125,7 @@ struct bpf_iter__task_file {
 	struct file *file;             /* NULL behind the last one */
 };
 
-/* include/net/sock.h, inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h, linux/tcp.h */
+/* include/net: sock.h, inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h */
 struct sock_common {
 	unsigned short skc_family;
 };

@@ -89,15 +89,20 @@ static bool is_of_tuple(const struct sock *s, const void *arg)
 		s->local.port <= space->ports.high;
 }
 
+static const char *hold_text(struct arena *a, const struct outlook *o)
+{
+	return o->is_reused ? human_ns(a, (double)o->hold_ns) : "60 s";
+}
+
 static const char *reuse_text(struct arena *a, const struct space *s, const struct outlook *o)
 {
 	if (o->is_reused)
-		return arena_printf(a, "reused after %s (tcp_tw_reuse %llu)",
-				    human_ns(a, (double)o->hold_ns), number(s->reuse));
+		return arena_printf(a, "reused after %s: tcp_tw_reuse is %llu",
+				    hold_text(a, o), number(s->reuse));
 	if (s->timestamps == 0)
 		return "held for 60 s: without tcp_timestamps none is reused";
 	return arena_printf(a, "held for 60 s: tcp_tw_reuse is %llu%s", number(s->reuse),
-			    s->reuse == 2 ? ", which is for loopback" : "");
+			    s->reuse == 2 ? ", loopback only" : "");
 }
 
 static void add_tuple_evidence(struct finding *f, const struct tuple *t, const struct outlook *o)
@@ -125,7 +130,7 @@ static void add_state_line(struct arena *a, struct finding *f, const struct tupl
 {
 	const struct space *s = &portrange.spaces[t->key.space];
 
-	finding_line(f, "%s of %s usable ports are taken (%s)%s",
+	finding_line(f, "%s of %s usable ports taken (%s)%s",
 		     human_count(a, (double)(o->usable - o->free)),
 		     human_count(a, (double)o->usable), human_ratio(a, o->fill_ratio), consequence);
 	finding_line(f, "ports  %u established, %u TIME_WAIT, %u closing, %u unanswered%s",
@@ -144,25 +149,24 @@ static void add_holders(struct arena *a, struct finding *f, const struct tuple *
 	if (!holders)
 		return;
 	finding_text(f, "holders", NAME_PLAIN, holders);
-	finding_line(f, "open in  %s", holders);
+	finding_line(f, "owners %s", holders);
 }
 
 static void add_need(struct arena *a, struct finding *f, const struct outlook *o)
 {
 	if (isnan(o->need_ports))
 		return;
-	finding_line(f,
-		     "needs  %s in use + %s closed here x %s = %s ports; or connections that are "
-		     "kept, or another address on either side",
-		     human_count(a, (double)o->active), human_rate(a, o->holds_per_second),
-		     human_ns(a, (double)o->hold_ns), human_count(a, o->need_ports));
+	finding_line(f, "needs  %s%s in use + %s closed here x %s = %s ports",
+		     o->free ? "" : "more than ", human_count(a, (double)o->active),
+		     human_rate(a, o->holds_per_second), hold_text(a, o),
+		     human_count(a, o->need_ports));
 }
 
 static void add_search(struct finding *f, const struct outlook *o)
 {
 	if (o->fill_ratio >= SEARCH_COSTS_FROM)
-		finding_line(f, "search  each connect() tries port after port: in perfbox flamefold "
-				"that CPU time is inet_hash_connect, __inet_check_established");
+		finding_line(f, "search connect() tries port after port; in perfbox flamefold: "
+				"inet_hash_connect, __inet_check_established");
 }
 
 static struct finding *start_tuple(struct out *out, const char *id, enum finding_state state,
@@ -176,18 +180,14 @@ static struct finding *start_tuple(struct out *out, const char *id, enum finding
 		     arena_printf(a, "%s -> %s", from, to));
 }
 
-static void finish_tuple(struct out *out, struct finding *f, const struct tuple *t,
-			 const struct outlook *o)
+static void finish_tuple(struct out *out, struct finding *f, const struct tuple *t)
 {
 	struct arena *a = out_arena(out);
 	const struct space *s = &portrange.spaces[t->key.space];
 	const char *address = redact_name(a, NAME_ADDRESS, tuple_address(a, &t->key));
 
-	add_holders(a, f, t);
-	add_search(f, o);
 	finding_proof(f,
-		      "%s -Htan src %s dst %s, local ports inside "
-		      "/proc/sys/net/ipv4/ip_local_port_range without ip_local_reserved_ports",
+		      "%s -Htan src %s dst %s; ip_local_port_range, ip_local_reserved_ports",
 		      ss_in(a, s), redact_name(a, NAME_ADDRESS, tuple_source(a, &t->key)),
 		      redact_name(a, NAME_ADDRESS, tuple_destination(a, &t->key)));
 	finding_next(f, "perfbox portrange%s -d %s --dport %u 1", own_option(a, s), address,
@@ -204,7 +204,9 @@ static void report_exhausted(struct out *out, const struct tuple *t, const struc
 	add_tuple_evidence(f, t, o);
 	add_state_line(a, f, t, o, ": connect() fails (EADDRNOTAVAIL)");
 	add_need(a, f, o);
-	finish_tuple(out, f, t, o);
+	add_holders(a, f, t);
+	add_search(f, o);
+	finish_tuple(out, f, t);
 }
 
 static void report_soon(struct out *out, const struct tuple *t, const struct outlook *o)
@@ -219,7 +221,9 @@ static void report_soon(struct out *out, const struct tuple *t, const struct out
 	add_tuple_evidence(f, t, o);
 	add_state_line(a, f, t, o, when);
 	add_need(a, f, o);
-	finish_tuple(out, f, t, o);
+	add_holders(a, f, t);
+	add_search(f, o);
+	finish_tuple(out, f, t);
 }
 
 static void report_time_wait(struct out *out, const struct tuple *t, const struct outlook *o)
@@ -229,10 +233,12 @@ static void report_time_wait(struct out *out, const struct tuple *t, const struc
 
 	f->lost = ratio_of(t->time_wait, o->usable);
 	add_tuple_evidence(f, t, o);
-	add_state_line(a, f, t, o, "");
-	finding_line(f, "closed first by this side; tcp_fin_timeout does not shorten it");
+	finding_line(f, "%u of %s usable ports (%s) in TIME_WAIT, closed first by this side",
+		     t->time_wait, human_count(a, (double)o->usable), human_ratio(a, f->lost));
+	finding_line(f, "TIME_WAIT is %s; tcp_fin_timeout does not change that",
+		     reuse_text(a, &portrange.spaces[t->key.space], o));
 	add_need(a, f, o);
-	finish_tuple(out, f, t, o);
+	finish_tuple(out, f, t);
 }
 
 static void report_tuple(struct out *out, const struct tuple *t)
@@ -268,14 +274,15 @@ static void report_overflow(struct out *out, const struct space *s)
 	finding_u64(f, "time_wait_max", s->time_wait_max);
 	finding_u64(f, "interval_ns", portrange.interval_ns);
 	finding_line(f,
-		     "%s connections were closed without TIME_WAIT: %s of at most %s are in it, "
-		     "server's included; that is the limit of this table, not of ports",
+		     "%s connections closed without TIME_WAIT: %s are in it, tcp_max_tw_buckets %s",
 		     human_count(a, (double)moved),
 		     human_count(a, (double)s->sockets.tcp_time_wait),
 		     human_count(a, (double)s->time_wait_max));
-	finding_line(f, "a late segment of such a connection can reach the next one on its ports");
-	finding_proof(f, "TCPTimeWaitOverflow +%llu in /proc/net/netstat; tw in /proc/net/sockstat; "
-			 "/proc/sys/net/ipv4/tcp_max_tw_buckets", number(moved));
+	finding_line(f, "that limit is the table's, servers' included: ports may be plenty");
+	finding_proof(f,
+		      "TCPTimeWaitOverflow +%llu in /proc/net/netstat; tw in /proc/net/sockstat; "
+		      "tcp_max_tw_buckets",
+		      number(moved));
 	finding_next(f, "perfbox portrange%s --json --table totals 1 1", own_option(a, s));
 	out_finding(out, f);
 }
@@ -308,17 +315,16 @@ static void report_bound(struct out *out, const struct space *s)
 	finding_u64(f, "usable", s->ports.count);
 	finding_u64(f, "listening", s->listening_ports);
 	finding_line(f,
-		     "%s of %s usable ports (%s) are held whatever the destination, by sockets that "
-		     "were bound before they connected and by what a listener that is gone left",
+		     "%s of %s usable ports (%s) held whatever the destination, by sockets bound "
+		     "before they connected",
 		     human_count(a, (double)s->bound_ports),
 		     human_count(a, (double)s->ports.count), human_ratio(a, share));
-	finding_line(f, "a program that needs its own address and no certain port sets "
-			"IP_BIND_ADDRESS_NO_PORT before bind()");
+	finding_line(f, "IP_BIND_ADDRESS_NO_PORT before bind() takes an address and no port");
 	const char *holders = portrange_holders(a, s, IPPROTO_TCP, is_bound_holder, s);
 
 	if (holders) {
 		finding_text(f, "holders", NAME_PLAIN, holders);
-		finding_line(f, "open in  %s", holders);
+		finding_line(f, "owners %s", holders);
 	}
 	finding_proof(f, "fastreuse of the sockets' icsk_bind_hash is not negative (BPF): "
 			 "__inet_hash_connect passes such ports over");
@@ -344,10 +350,9 @@ static void add_udp(struct out *out, struct finding *f, const struct space *s)
 	finding_u64(f, "interval_ns", portrange.interval_ns);
 	if (holders) {
 		finding_text(f, "holders", NAME_PLAIN, holders);
-		finding_line(f, "open in  %s", holders);
+		finding_line(f, "owners %s", holders);
 	}
-	finding_proof(f, "%s -Huan, local ports inside /proc/sys/net/ipv4/ip_local_port_range",
-		      ss_in(a, s));
+	finding_proof(f, "%s -Huan; ip_local_port_range, ip_local_reserved_ports", ss_in(a, s));
 	finding_next(f, "perfbox portrange%s -u 1", own_option(a, s));
 	out_finding(out, f);
 }
@@ -365,8 +370,8 @@ static void report_udp(struct out *out, const struct space *s)
 
 		f->lost = 1;
 		finding_line(f,
-			     "all %s usable ports are taken, %s by sockets that are not connected: "
-			     "a new one gets none (EAGAIN, EADDRINUSE), whatever the destination",
+			     "all %s usable ports taken, %s by unconnected sockets: a new one gets "
+			     "none (EAGAIN, EADDRINUSE)",
 			     usable, human_count(a, (double)s->unconnected_ports));
 		add_udp(out, f, s);
 	}
@@ -379,8 +384,7 @@ static void report_udp(struct out *out, const struct space *s)
 	f->lost = ratio_of(s->unconnected_ports, s->ports.count);
 	finding_u64(f, "grown", grown);
 	finding_line(f,
-		     "%s of %s usable ports (%s) are held by sockets that are not connected, %s "
-		     "more than %s ago; each has its port whatever the destination",
+		     "%s of %s usable ports (%s) held by unconnected sockets, %s more than %s ago",
 		     human_count(a, (double)s->unconnected_ports), usable, human_ratio(a, f->lost),
 		     human_count(a, (double)grown), human_ns(a, (double)portrange.interval_ns));
 	add_udp(out, f, s);

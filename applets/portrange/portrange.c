@@ -152,8 +152,10 @@ static void look_at(struct out *out, const struct netns *ns)
 	int err = netns_enter(ns);
 
 	if (err < 0) {
-		if (err != -ESRCH)
+		if (err != -ESRCH && (asked.netns || ns->is_own))
 			out_missing(out, "%s: %s", ns->name, fail_text());
+		else if (err != -ESRCH)
+			out_note(out, "other network namespaces are not looked at: %s", fail_text());
 		s->ns = NULL;
 		s->has_tcp = s->has_udp = false;
 		return;
@@ -166,7 +168,9 @@ static void look_at(struct out *out, const struct netns *ns)
 static int read_spaces(struct out *out)
 {
 	struct netns_list list;
-	int err = netns_select(asked.netns, &list);
+	/* where only findings are wanted nearly all are done with their sockstat */
+	const char *wanted = asked.netns || out_wants_rows(out) ? asked.netns : "all";
+	int err = netns_select(wanted, &list);
 
 	if (err < 0 && (portrange.looks == 1 || !asked.netns))
 		return err;

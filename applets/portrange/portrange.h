@@ -37,10 +37,12 @@ struct space {
 
 	bool has_tcp, had_tcp;         /* its TCP sockets were dumped; at the look before */
 	bool has_udp, had_udp;
-	bool is_exact;                 /* bound_ports is all of them, from BPF */
+	bool has_bound;                /* it was asked which ports are bound, not connected yet */
+	bool is_exact;                 /* and, of BPF, which are bound and connected */
 	uint64_t states[SOCK_STATES];
 	/* numbers of usable ports */
-	uint64_t tcp_ports, even_ports; /* with a TCP socket; of these as even as the range's first */
+	uint64_t tcp_ports;            /* with a TCP socket */
+	uint64_t even_ports;           /* of these, an even number above the range's first */
 	uint64_t listening_ports;
 	uint64_t bound_ports;          /* bound without a listener: no connect() gets them */
 	uint64_t whole_ports;          /* the two together */

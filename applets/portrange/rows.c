@@ -84,7 +84,7 @@ static const struct column range_columns[] = {
 	    "usable ports somebody listens on: no connect() gets them"),
 	COL(struct range_row, bound, "BOUND", ROLE_GAUGE, UNIT_COUNT,
 	    "usable ports that are bound without a listener, and so held whatever the "
-	    "destination; without --exact those not connected yet"),
+	    "destination; without --exact those not connected yet; -: not asked, too dear"),
 	COL(struct range_row, unconnected, "UNCONN", ROLE_GAUGE, UNIT_COUNT,
 	    "UDP: usable ports of sockets that are not connected"),
 	COL(struct range_row, is_exact, NULL, ROLE_GAUGE, UNIT_YES,
@@ -191,7 +191,7 @@ static const struct table range_table = { .name = "ranges",
 					  .help = "the ports of a namespace and protocol",
 					  TABLE(struct range_row, range_columns) };
 static const struct table listener_table = { .name = "listeners",
-					     .help = "a TCP listener inside the range whose port is "
+					     .help = "a TCP listener inside the range, its port "
 						     "not reserved",
 					     TABLE(struct listener_row, listener_columns),
 					     .sort = "local",
@@ -355,7 +355,7 @@ static void show_ranges(struct out *out, const struct space *s)
 		.even_used = s->even_ports,
 		.odd_used = s->tcp_ports - s->even_ports,
 		.listening = s->listening_ports,
-		.bound = s->bound_ports,
+		.bound = s->has_bound || s->is_exact ? s->bound_ports : NA_U64,
 		.unconnected = NA_U64,
 		.used_ratio = ratio_of(s->tcp_ports, s->ports.count),
 		.is_exact = s->is_exact,
@@ -421,7 +421,7 @@ static void show_totals(struct out *out, const struct space *s)
 		.last_ack = of_state(s, SOCK_LAST_ACK),
 		.closing = of_state(s, SOCK_CLOSING),
 		.listening = of_state(s, SOCK_LISTEN),
-		.bound = of_state(s, SOCK_BOUND_INACTIVE),
+		.bound = s->has_bound ? s->states[SOCK_BOUND_INACTIVE] : NA_U64,
 		.tcp = sum_u64(s->sockets.tcp, s->sockets.tcp6),
 		.time_wait_sockets = s->sockets.tcp_time_wait,
 		.udp = sum_u64(s->sockets.udp, s->sockets.udp6),

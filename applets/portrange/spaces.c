@@ -15,10 +15,17 @@
 #define REUSE_DELAY_NS SECOND          /* before tcp_tw_reuse_delay: a second, ktime_get_seconds */
 #define TCP_WORTH_A_DUMP 0.25          /* no finding about TCP has a smaller share of the range */
 #define UDP_WORTH_A_DUMP 0.50
-#define STATES_IDLE (SOCK_BIT(SOCK_LISTEN) | SOCK_BIT(SOCK_BOUND_INACTIVE))
 
-/* Of the namespace being looked at; only ports of the range that are not reserved are ever added. */
-static struct port_set reserved, listening, bound, whole, tcp_used, udp_used, unconnected;
+/* Asking for sockets that are bound and not connected walks all of them by port: twice the cost of
+ * the dump itself. It is worth it where that is little, where there may be many, or where a
+ * destination is short of ports. */
+#define BOUND_IS_CHEAP 8192            /* sockets */
+#define BOUND_MAY_MATTER 0.01          /* of the usable ports */
+#define FILL_MATTERS 0.50
+
+/* Of the namespace being looked at. All but the first hold usable ports alone. */
+static struct port_set reserved, listening, bound, whole;
+static struct port_set tcp_used, udp_used, unconnected;
 
 static struct out *to;                 /* where a listener's row goes while sockets stream by */
 
@@ -204,6 +211,31 @@ static uint64_t tcp_sockets(const struct space *s)
 	return sum_u64(sum_u64(s->sockets.tcp, s->sockets.tcp6), s->sockets.tcp_time_wait);
 }
 
+static double fullest(const struct space *s)
+{
+	uint32_t space = (uint32_t)(s - portrange.spaces);
+	double most = 0;
+
+	for (size_t i = 0; i < portrange.tuple_count; i++)
+		if (portrange.tuples[i].key.space == space) {
+			struct outlook o;
+
+			tuple_outlook(&portrange.tuples[i], &o);
+			most = o.fill_ratio > most ? o.fill_ratio : most;
+		}
+	return most;
+}
+
+static bool is_bound_worth_it(const struct space *s)
+{
+	uint64_t sockets = tcp_sockets(s);
+	uint64_t may_be = delta_u64(s->sockets.tcp_allocated_host,
+				    sum_u64(s->sockets.tcp, s->sockets.tcp6));
+
+	return may_be && (sockets < BOUND_IS_CHEAP || may_fill(s, may_be, BOUND_MAY_MATTER) ||
+			  fullest(s) >= FILL_MATTERS);
+}
+
 static void read_tcp(struct out *out, struct space *s)
 {
 	bool may_fill_up = may_fill(s, tcp_sockets(s), TCP_WORTH_A_DUMP);
@@ -213,18 +245,21 @@ static void read_tcp(struct out *out, struct space *s)
 	memset(&listening, 0, sizeof(listening));
 	memset(&bound, 0, sizeof(bound));
 	memset(&tcp_used, 0, sizeof(tcp_used));
-	if (dump(out, s, IPPROTO_TCP, STATES_IDLE, on_idle) < 0)
+	if (dump(out, s, IPPROTO_TCP, SOCK_BIT(SOCK_LISTEN), on_idle) < 0)
 		return;
 	if (portrange.is_exact && may_fill_up)
 		add_bound_exactly(out, s);
-	for (size_t i = 0; i < sizeof(bound.words) / sizeof(bound.words[0]); i++)
-		bound.words[i] &= ~listening.words[i];
 	whole = listening;
+	port_set_join(&whole, &bound);
+	if (dump(out, s, IPPROTO_TCP, STATES_CONNECTED, on_tcp) < 0)
+		return;
+	if (is_bound_worth_it(s))
+		s->has_bound = dump(out, s, IPPROTO_TCP, SOCK_BIT(SOCK_BOUND_INACTIVE),
+				    on_idle) >= 0;
+	port_set_take(&bound, &listening);
 	port_set_join(&whole, &bound);
 	if (s->is_exact)
 		*s->bound = bound;
-	if (dump(out, s, IPPROTO_TCP, STATES_CONNECTED, on_tcp) < 0)
-		return;
 	s->has_tcp = true;
 	s->listening_ports = count(s, &listening);
 	s->bound_ports = count(s, &bound);
@@ -269,7 +304,7 @@ void portrange_read_space(struct out *out, struct space *s, bool tcp, bool udp)
 	s->had_tcp = s->has_tcp;
 	s->had_udp = s->has_udp;
 	s->unconnected_before = s->unconnected_ports;
-	s->has_tcp = s->has_udp = s->is_exact = false;
+	s->has_tcp = s->has_udp = s->has_bound = s->is_exact = false;
 	memset(s->states, 0, sizeof(s->states));
 	read_settings(out, s);
 	read_counters(out, s);

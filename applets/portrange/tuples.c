@@ -8,7 +8,7 @@
 #include "common/base/hash.h"
 
 #define TUPLES_MAX 65536u
-#define SEEN_MAX (1u << 20)            /* slots for sockets remembered, at most three quarters full */
+#define SEEN_MAX (1u << 20)            /* slots for sockets, at most three quarters in use */
 #define SEEN_MIN 1024u
 #define EMPTY 0u
 

@@ -88,7 +88,8 @@ int boundports_open(void)
 	bpf_quiet();
 	program = boundports_bpf__open();
 	if (!program)
-		return fail(errno, errno == ENOTSUP ? "built without BPF" : "opening the BPF program");
+		return fail(errno, "%s",
+			    errno == ENOTSUP ? "built without BPF" : "opening the BPF program");
 	int err = -boundports_bpf__load(program);
 
 	if (!err)

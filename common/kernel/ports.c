@@ -93,6 +93,12 @@ void port_set_join(struct port_set *s, const struct port_set *more)
 		s->words[i] |= more->words[i];
 }
 
+void port_set_take(struct port_set *s, const struct port_set *less)
+{
+	for (size_t i = 0; i < sizeof(s->words) / sizeof(s->words[0]); i++)
+		s->words[i] &= ~less->words[i];
+}
+
 uint64_t port_set_count(const struct port_set *s, uint64_t low, uint64_t high)
 {
 	uint64_t n = 0;

@@ -40,6 +40,7 @@ static inline void port_set_add(struct port_set *s, uint16_t port)
 }
 
 void port_set_join(struct port_set *s, const struct port_set *more);
+void port_set_take(struct port_set *s, const struct port_set *less);
 /* Those of low to high that are in it. */
 uint64_t port_set_count(const struct port_set *s, uint64_t low, uint64_t high);
 
