@@ -155,7 +155,7 @@ static void look_at(struct out *out, const struct netns *ns)
 		if (err != -ESRCH && (asked.netns || ns->is_own))
 			out_missing(out, "%s: %s", ns->name, fail_text());
 		else if (err != -ESRCH)
-			out_note(out, "other network namespaces are not looked at: %s", fail_text());
+			out_note(out, "other network namespaces are not seen: %s", fail_text());
 		s->ns = NULL;
 		s->has_tcp = s->has_udp = false;
 		return;
