@@ -154,7 +154,7 @@ static void add_holders(struct arena *a, struct finding *f, const struct tuple *
 
 static void add_need(struct arena *a, struct finding *f, const struct outlook *o)
 {
-	if (isnan(o->need_ports))
+	if (!(o->need_ports > 0))
 		return;
 	finding_line(f, "needs  %s%s in use + %s closed here x %s = %s ports",
 		     o->free ? "" : "more than ", human_count(a, (double)o->active),
@@ -403,6 +403,9 @@ void portrange_report(struct out *out)
 
 		if (!s->ns)
 			continue;
+		if (s->ns->is_own && s->overflows && s->overflows != NA_U64)
+			out_history(out, "TCPTimeWaitOverflow %s since boot",
+				    human_count(out_arena(out), (double)s->overflows));
 		report_overflow(out, s);
 		report_bound(out, s);
 		report_udp(out, s);

@@ -94,13 +94,13 @@ int boundports_open(void)
 
 	if (!err)
 		err = -boundports_bpf__attach(program);
-	if (err) {
-		bpf_fail(err, err == EPERM ? "bpf() refused: needs root, or CAP_BPF and CAP_PERFMON"
-			 : "loading the BPF program (TCP iterator: Linux 5.9)");
+	if (err == EPERM)
+		bpf_fail_refused(err);
+	else if (err)
+		bpf_fail(err, "loading the BPF program (TCP iterator: Linux 5.9)");
+	if (err)
 		boundports_close();
-		return -err;
-	}
-	return 0;
+	return -err;
 }
 
 void boundports_close(void)
