@@ -138,31 +138,40 @@ static struct space *find_space(const struct netns *ns)
 	return spare;
 }
 
-static void look_at(struct out *out, const struct netns *ns)
+/* Of the namespaces a saved run lists, it may be of one alone. */
+static bool is_in_run(void)
+{
+	return src_is_live() || src_exists("proc/net/netstat");
+}
+
+/* Whether it could be looked at. must: if not, that is worth a complaint. */
+static bool look_at(struct out *out, const struct netns *ns, bool must)
 {
 	struct space *s = find_space(ns);
 
 	if (!s) {
 		out_missing(out, "more than %u network namespaces: the rest is left out",
 			    SPACES_MAX);
-		return;
+		return false;
+	}
+	int err = netns_enter(ns);
+
+	if (err < 0 && err != -ESRCH && must)
+		out_missing(out, "%s: %s", ns->name, fail_text());
+	else if (err < 0 && err != -ESRCH)
+		out_note(out, "other network namespaces are not seen: %s", fail_text());
+	if (err < 0 || (!must && !is_in_run())) {
+		s->has_tcp = s->has_udp = false;
+		if (err >= 0)
+			netns_leave();
+		return false;
 	}
 	s->ns = ns;
 	s->last_look = portrange.looks;
-	int err = netns_enter(ns);
-
-	if (err < 0) {
-		if (err != -ESRCH && (asked.netns || ns->is_own))
-			out_missing(out, "%s: %s", ns->name, fail_text());
-		else if (err != -ESRCH)
-			out_note(out, "other network namespaces are not seen: %s", fail_text());
-		s->ns = NULL;
-		s->has_tcp = s->has_udp = false;
-		return;
-	}
 	portrange_read_space(out, s, asked.tcp, asked.udp);
 	if (netns_leave() < 0)
 		out_missing(out, "%s", fail_text());
+	return true;
 }
 
 static int read_spaces(struct out *out)
@@ -178,8 +187,12 @@ static int read_spaces(struct out *out)
 		out_missing(out, "%s", fail_text());
 		return 0;
 	}
+	bool is_found = false;
+
 	for (size_t i = 0; i < list.count; i++)
-		look_at(out, &list.items[i]);
+		is_found |= look_at(out, &list.items[i], wanted == asked.netns);
+	if (!is_found && wanted != asked.netns && list.count)
+		look_at(out, &list.items[0], true);
 	if (asked.netns && !strcmp(asked.netns, "all") && !list.is_complete)
 		out_note(out, "some processes can't be looked into: there may be more network "
 			      "namespaces");

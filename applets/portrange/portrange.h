@@ -71,7 +71,7 @@ struct tuple {
 /* What becomes of a tuple. Rates and times are NA where there was no look before. */
 struct outlook {
 	uint64_t usable, free, active, held;   /* active: no TIME_WAIT; held: with it, reused not */
-	double fill_ratio;                     /* 1 - free / usable */
+	double fill_ratio;                     /* of the usable, what is not free */
 	bool is_reused;                        /* tcp_tw_reuse holds for it */
 	uint64_t hold_ns;                      /* how long a closed connection keeps its port */
 	double connects_per_second, holds_per_second;  /* the latter: of these, those that will be

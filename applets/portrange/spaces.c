@@ -38,18 +38,21 @@ static uint64_t setting(const char *name, uint64_t unit)
 	return n == NA_U64 ? n : n * unit;
 }
 
-static void read_settings(struct out *out, struct space *s)
+static void read_range(struct out *out, struct space *s)
 {
 	s->has_ports = ports_read(&s->ports) >= 0 && ports_read_reserved(&reserved) >= 0;
 	if (!s->has_ports)
 		out_missing(out, "%s: %s", s->ns->name, fail_text());
+}
+
+static void read_settings(struct space *s)
+{
 	s->reuse = setting("net/ipv4/tcp_tw_reuse", 1);
 	s->reuse_delay_ns = setting("net/ipv4/tcp_tw_reuse_delay", MS);
 	if (s->reuse_delay_ns == NA_U64)
 		s->reuse_delay_ns = REUSE_DELAY_NS;
 	s->timestamps = setting("net/ipv4/tcp_timestamps", 1);
 	s->fin_timeout_ns = setting("net/ipv4/tcp_fin_timeout", SECOND);
-	s->time_wait_max = setting("net/ipv4/tcp_max_tw_buckets", 1);
 }
 
 static void read_counters(struct out *out, struct space *s)
@@ -65,6 +68,7 @@ static void read_counters(struct out *out, struct space *s)
 		s->overflows = netcount_find(t, "TcpExt", "TCPTimeWaitOverflow");
 		s->recycled = netcount_find(t, "TcpExt", "TWRecycled");
 	}
+	s->time_wait_max = setting("net/ipv4/tcp_max_tw_buckets", 1);
 	memset(&s->sockets, 0xff, sizeof(s->sockets));
 	if (sockstat_read(&s->sockets) < 0)
 		out_missing(out, "%s: %s", s->ns->name, fail_text());
@@ -242,6 +246,7 @@ static void read_tcp(struct out *out, struct space *s)
 
 	if (!out_wants_rows(out) && !may_fill_up)
 		return;
+	read_settings(s);
 	memset(&listening, 0, sizeof(listening));
 	memset(&bound, 0, sizeof(bound));
 	memset(&tcp_used, 0, sizeof(tcp_used));
@@ -306,7 +311,8 @@ void portrange_read_space(struct out *out, struct space *s, bool tcp, bool udp)
 	s->unconnected_before = s->unconnected_ports;
 	s->has_tcp = s->has_udp = s->has_bound = s->is_exact = false;
 	memset(s->states, 0, sizeof(s->states));
-	read_settings(out, s);
+	s->reuse = s->reuse_delay_ns = s->timestamps = s->fin_timeout_ns = NA_U64;
+	read_range(out, s);
 	read_counters(out, s);
 	if (!s->has_ports)
 		return;

@@ -240,7 +240,7 @@ void tuple_outlook(const struct tuple *t, struct outlook *o)
 		.growth_per_second = NA_F64,
 		.left_ns = NA_F64,
 	};
-	o->fill_ratio = 1 - ratio_of(o->free, o->usable);
+	o->fill_ratio = ratio_of(o->usable - o->free, o->usable);
 	o->hold_ns = o->is_reused ? space->reuse_delay_ns : TIME_WAIT_NS;
 	if (space->had_tcp && portrange.interval_ns && !portrange.has_lost_rates)
 		forecast(t, o);

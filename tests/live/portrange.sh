@@ -124,8 +124,7 @@ use serve 127.0.0.1 80 serve 127.0.0.1 81 close 127.0.0.1 80 40 close 127.0.0.1 
 sleep 0.7
 look
 want_that "these findings" found "portrange.time-wait waiting 127.0.0.1 -> 127.0.0.1:80"
-want_that "40" [ "$(evidence portrange.time-wait time_wait)" = 40 ]
-want_that "sockstat counts them and those of :81" [ "$(sockstat tw)" = 45 ]
+want_that "as many as sockstat counts, but for the 5 of :81" [ "$(evidence portrange.time-wait time_wait)" = $(($(sockstat tw) - 5)) ]
 run inside "$space" "$ports" close 127.0.0.1 80 15
 want_match out '^close ok=10 EADDRNOTAVAIL=5 '
 sleep 0.7
@@ -138,7 +137,7 @@ inside "$space" sh -c 'echo 1 >/proc/sys/net/ipv4/tcp_tw_reuse'
 sleep 0.7
 look
 want_that "nothing" found ''
-want_that "50 can be taken" [ "$(field destinations reusable '127.0.0.1:80"')" = 50 ]
+want_that "all can be taken" [ "$(field destinations reusable '127.0.0.1:80"')" = $(($(sockstat tw) - 5)) ]
 run inside "$space" "$ports" connect 127.0.0.1 80 5
 want_match out '^connect ok=5 '
 clean_up
@@ -160,7 +159,7 @@ clean_up
 begin "connections at 6 a second: soon, with that rate"
 make_space rate 0
 use serve 127.0.0.1 80 close 127.0.0.1 80 20 hold
-inside "$space" "$ports" rate 127.0.0.1 80 6 30 >/dev/null &
+ip netns exec "$space" "$ports" rate 127.0.0.1 80 6 30 >/dev/null &
 pids="$pids $!"
 sleep 0.5
 run "$PERFBOX" portrange -N "$space" --json 1 1
@@ -173,7 +172,7 @@ clean_up
 begin "unconnected UDP sockets that grow past half of the range"
 make_space udp
 use udp 26 hold
-inside "$space" "$ports" udprate 10 20 hold >/dev/null &
+ip netns exec "$space" "$ports" udprate 10 20 hold >/dev/null &
 pids="$pids $!"
 sleep 0.3
 look
@@ -196,7 +195,7 @@ begin "the TIME_WAIT table is full: as many as TCPTimeWaitOverflow moved"
 make_space table 0
 inside "$space" sh -c 'echo 5 >/proc/sys/net/ipv4/tcp_max_tw_buckets'
 use serve 127.0.0.1 80 close 127.0.0.1 80 5 hold
-inside "$space" "$ports" rate 127.0.0.1 80 20 30 >/dev/null &
+ip netns exec "$space" "$ports" rate 127.0.0.1 80 20 30 >/dev/null &
 pids="$pids $!"
 sleep 0.3
 look
