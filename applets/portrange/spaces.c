@@ -250,6 +250,10 @@ static void read_tcp(struct out *out, struct space *s)
 	memset(&listening, 0, sizeof(listening));
 	memset(&bound, 0, sizeof(bound));
 	memset(&tcp_used, 0, sizeof(tcp_used));
+	s->listening_ports = s->bound_ports = s->whole_ports = s->tcp_ports = s->even_ports = 0;
+	s->has_tcp = !tcp_sockets(s);  /* then there is nothing to list */
+	if (s->has_tcp)
+		return;
 	if (dump(out, s, IPPROTO_TCP, SOCK_BIT(SOCK_LISTEN), on_idle) < 0)
 		return;
 	if (portrange.is_exact && may_fill_up)
@@ -295,6 +299,10 @@ static void read_udp(struct out *out, struct space *s)
 		return;
 	memset(&udp_used, 0, sizeof(udp_used));
 	memset(&unconnected, 0, sizeof(unconnected));
+	s->udp_ports = s->udp_even_ports = s->unconnected_ports = 0;
+	s->has_udp = !sockets;
+	if (s->has_udp)
+		return;
 	if (dump(out, s, IPPROTO_UDP, STATES_UDP, on_udp) < 0)
 		return;
 	s->has_udp = true;
