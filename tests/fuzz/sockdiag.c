@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!sockdiag_parse(t, &s)) {
 		check(&s, NULL);
-		if (s.info.len && (s.info.data < t.data || s.info.data + s.info.len > t.data + size))
+		if (s.info.len &&
+		    (s.info.data < t.data || s.info.data + s.info.len > t.data + size))
 			abort();
 	}
 	for (int i = 0; i < 4; i++) {
