@@ -35,8 +35,10 @@ struct netns {
 struct netns_list {
 	struct netns *items;           /* own first, then by name */
 	size_t count;
-	bool is_complete;              /* false: some processes could not be looked at */
-	/* those that nothing but a descriptor holds are among them; only for "all" */
+	/* False: some processes' could not be read, other than PID 1's, which is in "host". */
+	bool is_complete;
+	/* those that nothing but a descriptor holds are among them, as far as descriptors may be
+	 * read; only for "all" */
 	bool has_descriptors;
 };
 
@@ -46,7 +48,7 @@ struct netns_list {
  * there is none of that name or PID; -EACCES. Inside another namespace it goes back to the own
  * first. Without descriptors it costs a readlink per process (10 us). Descriptors are looked
  * through, for "all", if the map of sockowner.h is there already (an applet that shows owners makes
- * it before) or the host has so few open files that making it costs no more than 8 ms.
+ * it before) or the host has so few open files, 1000, that making it costs a few milliseconds.
  */
 int netns_select(const char *wanted, struct netns_list *list);
 

@@ -193,6 +193,14 @@ static void take_row(const struct sockowner_row *row, void *unused)
 		add_namespace(row->pid, row->fd);
 }
 
+/* From inside a pid namespace the processes around it are not to be seen. */
+static bool sees_all_processes(void)
+{
+	const char *target;
+
+	return src_link("proc/self/ns/pid", &target) || !strcmp(target, INITIAL_PID_NAMESPACE);
+}
+
 /* The iterator numbers processes as our pid namespace does; /proc may be another's. */
 static bool is_own_proc(void)
 {
@@ -212,6 +220,7 @@ static int load_program(void)
 	if (!program)
 		return errno == ENOTSUP ? fail(ENOTSUP, "built without BPF") :
 			bpf_fail(errno, "opening the task_file iterator");
+	program->rodata->is_nested = !sees_all_processes();
 	int err = -sockowner_bpf__load(program);
 
 	if (err == EPERM)
@@ -303,14 +312,6 @@ static void settle(void)
 	map.owners = mem_grow(map.owners, &map.owners_cap, n + 1, sizeof(*map.owners));
 	for (size_t i = 0; i < n; i++)
 		map.owners[i] = map.entries[i].owner;
-}
-
-/* From inside a pid namespace the processes around it are not to be seen. */
-static bool sees_all_processes(void)
-{
-	const char *target;
-
-	return src_link("proc/self/ns/pid", &target) || !strcmp(target, INITIAL_PID_NAMESPACE);
 }
 
 static void begin(void)

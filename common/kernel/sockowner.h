@@ -26,7 +26,8 @@ struct sock_owner {
  */
 int sockowner_load(void);
 bool sockowner_is_loaded(void);                /* in this frame */
-/* False: some processes' descriptors could not be read, so "no owner" means unknown. */
+/* False: some processes' descriptors could not be read, so "no owner" means unknown. True: none has
+ * it open; it is the kernel's own, waits to be accepted, or is on its way from one to another. */
 bool sockowner_is_complete(void);
 /* Processes with the socket open, a descriptor each, by pid; *count 0: none seen. Lives until the
  * frame's end. */

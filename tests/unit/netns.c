@@ -1,6 +1,7 @@
 /*
  * Namespaces of saved trees: which are found, what they are called, which one a word means, which
- * are new. "netns list [WANTED]" prints those of this machine, having been in each: tests/live.
+ * are new. For tests/live: "netns list [WANTED [DIR]]" prints those of this machine, having been in
+ * each, and saves the run; "netns replay WANTED DIR"; "netns late WANTED".
  */
 #include "common/kernel/netns.h"
 
@@ -8,6 +9,7 @@
 
 #include "common/base/fail.h"
 #include "common/base/scan.h"
+#include "common/kernel/sockowner.h"
 #include "common/kernel/source.h"
 #include "tests/unit/cut.h"
 #include "tests/unit/host.h"
@@ -36,18 +38,48 @@ static void print_one(const struct netns *ns)
 	printf("%s\n", err ? fail_text() : "");
 }
 
+static int say(int err)
+{
+	if (err)
+		printf("%s\n", fail_text());
+	src_close();
+	return err != 0;
+}
+
 static int list(const char *wanted)
 {
 	struct netns_list l;
 
-	if (src_open_live() || src_frame_begin() != 1 || netns_select(wanted, &l))
-		return printf("%s\n", fail_text()), 1;
+	/* as an applet does that shows owners: descriptors are looked through on any host */
+	if (src_frame_begin() != 1 || sockowner_load() || netns_select(wanted, &l))
+		return say(-1);
 	for (size_t i = 0; i < l.count; i++)
 		print_one(&l.items[i]);
-	if (netns_leave())
-		return printf("%s\n", fail_text()), 1;
-	src_close();
-	return 0;
+	return say(netns_leave());
+}
+
+/* Waits for a line between finding it and going into it. */
+static int go_late(const char *wanted)
+{
+	struct netns_list l;
+
+	if (src_frame_begin() != 1 || netns_select(wanted, &l))
+		return say(-1);
+	printf("found\n");
+	fflush(stdout);
+	getchar();
+	print_one(l.items);
+	return say(netns_leave());
+}
+
+static int run_command(int argc, char **argv)
+{
+	const char *command = argv[1], *dir = argc > 3 ? argv[3] : NULL;
+	const bool is_replay = !strcmp(command, "replay");
+
+	if (is_replay ? src_open_root(dir) : src_open_live() || (dir && src_save(dir, 0)))
+		return say(-1);
+	return !strcmp(command, "late") ? go_late(argv[2]) : list(argc > 2 ? argv[2] : NULL);
 }
 
 /* ---- the links ---- */
@@ -257,6 +289,14 @@ static void check_own_names(void)
 	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\n"
 		  "error\tproc/1/ns/net\tEACCES\tlink\n"
 		  "exists\tproc/sys/net/core/netdev_max_backlog\n", "host", true);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\n"
+		  "exists\tproc/sys/net/core/netdev_max_backlog\n", "host", true);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\n", "own", false);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\nlink\tproc/5/ns/net\tnet:[4026531833]\n",
+		  "own", true);
 	put_text("own/proc/self/cgroup", "0::/docker/" ID "\n");
 	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\n"
 		  "error\tproc/1/ns/net\tEACCES\tlink\nerror\tproc/5/ns/net\tEACCES\tlink\n",
@@ -329,8 +369,8 @@ static void check_new(void)
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "list"))
-		return list(argc > 2 ? argv[2] : NULL);
+	if (argc > 1)
+		return run_command(argc, argv);
 	if (!scratch_begin("netns"))
 		return 1;
 	check_links();
