@@ -171,6 +171,37 @@ struct bpf_iter__task_file {
 	struct file *file;             /* NULL behind the last one */
 };
 
+/* include/net: sock.h, inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h */
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct inet_bind_bucket {
+	unsigned short port;
+	signed char fastreuse, fastreuseport;  /* below 0: connect() made it */
+};
+
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+};
+
+struct inet_timewait_sock {
+	struct inet_bind_bucket *tw_tb;
+};
+
+struct tcp_timewait_sock {
+	struct inet_timewait_sock tw_sk;
+};
+
+struct bpf_iter__tcp {                 /* net/ipv4/tcp_ipv4.c */
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common; /* NULL behind the last one */
+};
+
 #pragma clang attribute pop
 
 /*

@@ -74,8 +74,8 @@ static const struct {
 /* Which applet reports a kind of kernel message; the others are triage's to show. */
 static const char *const log_owners[KMSG_KINDS] = {
 	[KMSG_OOM] = "oomcheck",           [KMSG_CONNTRACK_FULL] = "conntrack-top",
-	[KMSG_SYN_FLOOD] = "listenq",      [KMSG_TIME_WAIT_OVERFLOW] = "portrange",
-	[KMSG_NEIGHBOUR_FULL] = "netpath", [KMSG_NETDEV_WATCHDOG] = "netpath",
+	[KMSG_SYN_FLOOD] = "listenq",      [KMSG_NEIGHBOUR_FULL] = "netpath",
+	[KMSG_NETDEV_WATCHDOG] = "netpath",
 };
 
 struct counters {
