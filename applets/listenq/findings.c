@@ -196,8 +196,8 @@ static void add_need(struct finding *f, const struct listener *l)
 	finding_f64(f, "accepts_per_second", accepted);
 	if (isnan(arrived) || isnan(accepted)) {
 		finding_line(f,
-			     "needs  arrivals/s x the time a worker holds one, in workers; which of "
-			     "this namespace's %s listeners accepted how many --exact tells",
+			     "needs  arrivals/s x the time a worker holds one, in workers; which "
+			     "of this namespace's %s listeners accepted how many --exact tells",
 			     count_text(f->arena, space_of(l)->listeners));
 		return;
 	}

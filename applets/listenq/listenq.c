@@ -73,18 +73,20 @@ static void show_history(struct out *out, const struct look *look)
 		const char *name;
 	} kept[] = { { LISTEN_OVERFLOWS, "ListenOverflows" }, { LISTEN_DROPS, "ListenDrops" } };
 
-	for (size_t i = 0; i < look->space_count; i++)
+	for (size_t i = 0; i < look->space_count; i++) {
+		struct arena *a = out_arena(out);
+		const struct space *s = &look->spaces[i];
+		const char *where = look->is_single ? "" :
+			arena_printf(a, " in %s", redact_name(a, NAME_CONTAINER, s->ns.name));
+
 		for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++) {
-			const struct space *s = &look->spaces[i];
 			uint64_t n = s->counters[kept[k].counter];
 
 			if (n && n != NA_U64)
-				out_history(out, "%s %s since boot%s%s", kept[k].name,
-					    human_count(out_arena(out), (double)n),
-					    look->is_single ? "" : " in ",
-					    look->is_single ? "" :
-					    redact_name(out_arena(out), NAME_CONTAINER, s->ns.name));
+				out_history(out, "%s %s since boot%s", kept[k].name,
+					    human_count(a, (double)n), where);
 		}
+	}
 }
 
 static int read_handshakes(struct out *out, struct look *now, const struct look *before)

@@ -147,11 +147,14 @@ static const struct table host_table = { .name = "host",
 					 TABLE(struct host_row, host_columns) };
 const struct table *const listenq_tables[] = { &queue_table, &space_table, &host_table, NULL };
 
+/* Finding the owners costs more than all the rest. */
+static bool has_owners;
+
 static void complete_queue(void *data)
 {
 	struct queue_row *row = data;
 
-	if (row->inode != NA_U64)
+	if (has_owners && row->inode != NA_U64)
 		row->owner = queue_owner_text(src_arena(), row->inode);
 }
 
@@ -327,6 +330,7 @@ void listenq_show(struct out *out)
 	const struct place **order =
 		arena_alloc(out_arena(out), (look->place_count + 1) * sizeof(*order));
 
+	has_owners = out_shows(out, &queue_table, "owner");
 	show_host(out, look);
 	for (size_t i = 0; i < look->place_count; i++)
 		order[i] = &look->places[i];

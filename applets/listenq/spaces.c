@@ -110,7 +110,7 @@ static void add_tcp(const struct sock *sock, void *arg)
 	l = add_listener(r->look, r->space);
 	l->sock = *sock;
 	l->sock.info = TEXT("");
-	/* an MPTCP listener's other half, which has the same inode and queue but no drops, isn't asked */
+	/* MPTCP's own half, which has the same inode and queue but no drops, isn't asked */
 	l->protocol = sock->is_subflow ? "mptcp" : "tcp";
 	l->local = sock_end_text(&r->look->arena, sock->family, &sock->local);
 	if (sock->cookie == NA_U64)
@@ -247,7 +247,7 @@ static void read_space(struct out *out, struct look *look, size_t i, const struc
 
 	read_listeners(out, &r);
 	/* without a listener nothing can be dropped by one */
-	if (!s->listeners && !s->unix_listeners && !look->is_single) {
+	if (!s->listeners && !s->unix_listeners && (!look->is_single || s->is_partial)) {
 		forget(s);
 		return;
 	}

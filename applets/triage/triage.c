@@ -71,10 +71,12 @@ static const struct {
 	{ "irqbind", "interrupts" },
 };
 
-/* Which applet reports a kind of kernel message; the others are triage's to show. */
+/* Which applet reports a kind of kernel message; the others are triage's to show. A SYN flood's
+ * is nobody's: it comes once for a port and is no trouble where cookies are sent. */
 static const char *const log_owners[KMSG_KINDS] = {
-	[KMSG_OOM] = "oomcheck",           [KMSG_CONNTRACK_FULL] = "conntrack-top",
-	[KMSG_SYN_FLOOD] = "listenq",      [KMSG_NEIGHBOUR_FULL] = "netpath",
+	[KMSG_OOM] = "oomcheck",
+	[KMSG_CONNTRACK_FULL] = "conntrack-top",
+	[KMSG_NEIGHBOUR_FULL] = "netpath",
 	[KMSG_NETDEV_WATCHDOG] = "netpath",
 };
 

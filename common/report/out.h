@@ -55,6 +55,8 @@ bool out_wants_rows(const struct out *o);
 void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 void out_row(struct out *o, const struct table *t, const void *row);   /* copied; strings are not */
 void out_finding(struct out *o, struct finding *f);    /* f lives in out_arena or longer */
+/* Is that column of t printed, or sorted by? What only it needs is read only then. */
+bool out_shows(struct out *o, const struct table *t, const char *column);
 /* people only, behind everything: "clean       memory, ports"; label "": the text alone */
 void out_line(struct out *o, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
 /* since-boot counters that moved some time: one "history" line for people, all with --past */

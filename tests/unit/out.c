@@ -109,6 +109,35 @@ static void check_columns(void)
 	printed_free(&p);
 }
 
+static bool shows(struct out_config config, const char *column)
+{
+	struct printed p;
+
+	print_to_memory(&p, config);
+	bool is_shown = out_shows(p.out, &threads_table, column);
+
+	printed_free(&p);
+	return is_shown;
+}
+
+static void check_shown(void)
+{
+	CHECK(shows((struct out_config){ 0 }, "tid"));
+	CHECK(!shows((struct out_config){ 0 }, "nice"));       /* without a title: for machines */
+	CHECK(shows((struct out_config){ .format = OUT_JSON }, "nice"));
+	CHECK(shows((struct out_config){ .columns = "+nice" }, "nice"));
+	CHECK(shows((struct out_config){ .columns = "nice" }, "nice"));
+	CHECK(!shows((struct out_config){ .columns = "nice" }, "tid"));
+	CHECK(shows((struct out_config){ .columns = "nice", .sort = "tid" }, "tid"));
+	CHECK(!shows((struct out_config){ .columns = "name" }, "tid"));
+	CHECK(!shows((struct out_config){ .table = "groups" }, "tid"));
+	CHECK(!shows((struct out_config){ 0 }, "none"));
+	struct out *kept = out_collect("x");
+
+	CHECK(!out_shows(kept, &threads_table, "tid"));
+	out_close(kept);
+}
+
 static void check_refused(const char *table, const char *columns, const char *sort, const char *why)
 {
 	struct out_config config = { .tables = test_tables, .table = table, .columns = columns,
@@ -397,6 +426,7 @@ int main(void)
 	check_help();
 	check_people();
 	check_columns();
+	check_shown();
 	check_names();
 	check_empty();
 	check_width();
