@@ -82,6 +82,7 @@ void src_forget(void)
 {
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_reset(&source.seen[kind]);
+	src_stream_forget();
 }
 
 /* ---- opening and closing ---- */
@@ -118,6 +119,7 @@ void src_close(void)
 		close(source.root);
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_free(&source.seen[kind]);
+	src_stream_forget();
 	arena_free(&source.arena);
 	arena_free(&source.run);
 	buf_free(&source.place);
@@ -516,14 +518,26 @@ static void make_call(struct entry *e, const char *key, int (*fetch)(void *, str
 	buf_free(&reply);
 }
 
+const char *src_call_place(const char *key)
+{
+	return source.netns ? arena_printf(&source.arena, "netns/%llu/%s",
+					   (unsigned long long)source.netns, key) :
+		arena_strdup(&source.arena, key);
+}
+
+int src_call_failed(const char *key, int err, const char *why)
+{
+	if (why)
+		return fail(-err, "%s", why);
+	if (err == -ENOENT)
+		return fail(ENOENT, "%s: not in the saved run", key);
+	return fail_errno(-err, "%s", key);
+}
+
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply)
 {
-	char netns[32] = "";
-
-	if (source.netns)
-		snprintf(netns, sizeof(netns), "netns/%llu/", (unsigned long long)source.netns);
-	const char *place = arena_printf(&source.arena, "%s%s", netns, key);
+	const char *place = src_call_place(key);
 	struct entry *e = find_entry(KIND_CALL, place);
 
 	if (!e) {
@@ -536,13 +550,8 @@ int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *
 		if (src_is_saving())
 			src_save_call(place, -e->err, e->content);
 	}
-	if (!e->err) {
-		*reply = e->content;
-		return 0;
-	}
-	if (e->why)
-		return fail(-e->err, "%s", e->why);
-	if (e->err == -ENOENT)
-		return fail(ENOENT, "%s: not in the saved run", key);
-	return fail_errno(-e->err, "%s", key);
+	if (e->err)
+		return src_call_failed(key, e->err, e->why);
+	*reply = e->content;
+	return 0;
 }

@@ -23,7 +23,8 @@
  *         link   PATH TARGET
  *         value  NAME TEXT              page_size, clock_ticks, uid, pid, affinity ..., uname.*
  *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting all
- *                                       call lines from 0 in order
+ *                                       call lines from 0 in order. A stream's: pieces, each
+ *                                       behind its length (32 bits, little endian)
  *     DIR/000000/proc/stat ...  the files themselves
  *     DIR/000000/netns/INODE/proc/net/snmp   read inside that network namespace
  * Empty lines and lines that start with # are passed over in a frame's manifest.
@@ -124,6 +125,19 @@ void src_dir_close(struct src_dir *d);
  */
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply);
+
+/*
+ * The same for a reply that is too large to hold: fetch hands over piece by piece what comes, with
+ * give(piece, to), and passes up what give returns if that is not 0. `each` gets the pieces and may
+ * end it with a -errno, which is returned. Saving, they are written as they come; replaying, they
+ * come cut as they were. A fetch that fails half-way has handed over what came before, replayed as
+ * well. The same key again in one frame: the same pieces if there is a save or a replay to read
+ * them from; otherwise nothing was kept, and fetch is called again.
+ */
+#define SRC_PIECE_MAX (1u << 20)
+typedef int (*src_piece)(struct text piece, void *arg);
+int src_stream(const char *key, int (*fetch)(void *arg, src_piece give, void *to), void *arg,
+	       src_piece each, void *each_arg);
 
 /* Small facts, each saved with the frame. */
 struct src_uname {
