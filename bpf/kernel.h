@@ -76,7 +76,7 @@ struct pid {
 };
 
 struct task_struct {
-	int pid;
+	int pid, tgid;
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
 	unsigned int on_rq;            /* a byte in 7.2; CO-RE lets only unsigned ones shrink */
 	unsigned int on_cpu;           /* CONFIG_SMP */
@@ -91,6 +91,21 @@ struct task_struct___6_12 {
 	struct sched_entity___6_12 se;
 };
 
+/* include/linux/fs.h */
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */
 struct seq_file;
 
@@ -101,6 +116,13 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;      /* NULL behind the last one */
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;             /* NULL behind the last one */
 };
 
 #pragma clang attribute pop

@@ -43,6 +43,8 @@ static struct source {
 	struct buf place, scratch;
 } source = { .root = -1 };
 
+static uint64_t generation;            /* goes on from run to run */
+
 static bool is_live(void)
 {
 	return source.mode == LIVE;
@@ -73,13 +75,22 @@ const struct frame *src_frame(void)
 	return &source.frame;
 }
 
-void src_netns(uint64_t inode)
+uint64_t src_netns(uint64_t inode)
 {
+	const uint64_t before = source.netns;
+
 	source.netns = inode;
+	return before;
+}
+
+uint64_t src_generation(void)
+{
+	return generation;
 }
 
 void src_forget(void)
 {
+	generation++;
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_reset(&source.seen[kind]);
 	src_stream_forget();
@@ -115,6 +126,7 @@ void src_close(void)
 	src_save_close();
 	src_replay_close();
 	src_facts_reset();
+	generation++;
 	if (source.root >= 0)
 		close(source.root);
 	for (int kind = 0; kind < KINDS; kind++)
@@ -452,9 +464,18 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 int src_dir_link(struct src_dir *d, const char *name, const char **target)
 {
 	struct src_place p;
-	int err = find_place(d->netns, d->path, name, &p);
 
-	return err ? err : link_entry(&p, d->fd, p.name, target);
+	/* bare for the same reason: a descriptor table has as many links */
+	const bool is_bare = is_live() && !src_is_saving() && is_below(name);
+	int err = is_bare ? src_link_at(d->fd, name, &source.arena, target) : 0;
+
+	if (is_bare && !err)
+		return 0;
+	int bad = find_place(d->netns, d->path, name, &p);
+
+	if (bad)
+		return bad;
+	return err ? report(p.plain, err) : link_entry(&p, d->fd, p.name, target);
 }
 
 int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count)

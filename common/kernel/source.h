@@ -78,6 +78,8 @@ struct frame {
 
 int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
 const struct frame *src_frame(void);
+/* A number that changes with all that was lent: what was made from it is stale when it has. */
+uint64_t src_generation(void);
 /* Frees what the frame lent. -errno with text if saving failed: then nothing more is kept, and each
  * later frame says so again. */
 int src_frame_end(void);
@@ -153,7 +155,8 @@ uint64_t src_pid(void);                        /* of this program, to leave itse
 int src_affinity(uint32_t tid, const char **list);
 
 /* What is read and called stands in this network namespace's folder of the save ("netns/INODE/");
- * 0: the caller's own. Live, it is read where the caller is: setns is the caller's. */
-void src_netns(uint64_t inode);
+ * 0: the caller's own. Live, it is read where the caller is: setns is the caller's. Returns the one
+ * before, for those who read of the whole host and go back. */
+uint64_t src_netns(uint64_t inode);
 
 #endif
