@@ -295,7 +295,7 @@ static void count_flow(const struct flow *f, void *arg)
 		s->timeout_s += f->timeout_s;
 		s->timeouts++;
 	}
-	if (is_unreplied) {
+	if (is_unreplied && s->may_be_flooded) {
 		key = key_of(f, BY_SRC, 0);
 		topk_add(&top.flood_sources, &key);
 		key = key_of_target(f);
@@ -335,6 +335,7 @@ static void dump(struct out *out, struct space *s)
 	int err;
 
 	counted_before = top.now->total;
+	s->may_be_flooded = may_be_flooded(s);
 	begin_dump(s);
 	if (s->now.count == 0)
 		return;

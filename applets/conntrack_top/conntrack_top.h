@@ -46,6 +46,7 @@ struct space {
 	uint64_t begun_lost;           /* messages of this frame the kernel dropped; all are counted */
 
 	bool has_dump;
+	bool may_be_flooded;           /* full enough to ask who the unreplied are of */
 	struct flow_dump dump;
 	uint64_t assured, unreplied, timeout_s, timeouts;      /* of what was dumped */
 };
@@ -101,6 +102,7 @@ uint64_t space_full_in_ns(const struct space *s);      /* at that growth; NA_U64
 /* findings.c */
 extern const struct finding_kind conntrack_findings[];
 void space_read_packets(struct space *s);      /* at each look */
+bool may_be_flooded(const struct space *s);
 void report_space(struct out *out, const struct space *s);
 
 #endif

@@ -88,15 +88,18 @@ static const char *netns_word(struct arena *a, const struct space *s)
 
 /* ---- what is needed ---- */
 
-/* Seconds an entry lives: by Little's law from the count, and what those dumped have left. */
-static void lifetimes(const struct space *s, double *low, double *high)
+/* Seconds an entry lives: by Little's law from the count, and what those dumped have left; false:
+ * neither is known. */
+static bool lifetimes(const struct space *s, double *low, double *high)
 {
-	double by_rate = (double)s->now.count / s->begun_per_second;
+	double by_rate = s->begun_per_second >= 1 ? (double)s->now.count / s->begun_per_second :
+		NA_F64;
 	double left = s->has_dump && s->timeouts ? (double)s->timeout_s / (double)s->timeouts :
 		NA_F64;
 
 	*low = isnan(left) || by_rate < left ? by_rate : left;
 	*high = isnan(left) || by_rate > left ? by_rate : left;
+	return !isnan(*low);
 }
 
 static void add_need(struct arena *a, struct finding *f, const struct space *s, double lost)
@@ -106,15 +109,14 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 
 	if (bytes == NA_U64)
 		bytes = ENTRY_BYTES_ASSUMED;
-	const char *each = arena_printf(a, "%s a%s", count(a, bytes),
-					known == NA_U64 ? "n entry assumed" : "n entry, slabinfo");
+	const char *each = arena_printf(a, "%s%s", known == NA_U64 ? "an assumed " : "",
+					count(a, bytes));
 
-	if (!(s->begun_per_second >= 1) || s->now.count == NA_U64) {
-		finding_line(f, "needs  more than %s entries; how many, only the rate of new flows "
-			     "tells", count(a, s->now.max));
+	if (s->now.count == NA_U64 || !(rate >= 1) || !lifetimes(s, &low, &high)) {
+		finding_line(f, "needs  more than %s entries; the rate of new flows is not known",
+			     count(a, s->now.max));
 		return;
 	}
-	lifetimes(s, &low, &high);
 	double need_low = rate * low, need_high = rate * high;
 
 	/* what is there now is needed, whatever the rates say */
@@ -126,19 +128,18 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 	finding_f64(f, "need_low", need_low);
 	finding_f64(f, "need_high", need_high);
 	finding_u64(f, "entry_bytes", bytes);
-	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries, %s to %s "
-		     "of memory at %s bytes%s",
+	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries%s",
 		     human_rate(a, s->begun_per_second), human_rate(a, lost), low, high,
 		     human_count(a, need_low), human_count(a, need_high),
-		     human_bytes(a, need_low * (double)bytes),
-		     human_bytes(a, need_high * (double)bytes), each,
-		     lost > 0 ? "; lost packets may be retries" : "");
+		     lost > 0 ? " (lost ones may be retries)" : "");
+	finding_line(f, "memory %s to %s at %s bytes each", human_bytes(a, need_low * (double)bytes),
+		     human_bytes(a, need_high * (double)bytes), each);
 }
 
 static void add_where(struct finding *f)
 {
-	finding_line(f, "max    nf_conntrack_max is one number for the host, set in the initial "
-		     "namespace; each namespace's own count may reach it");
+	finding_line(f, "max    one number for the host, set in the initial namespace; each "
+		     "namespace has its own count");
 }
 
 /* ---- full ---- */
@@ -168,8 +169,7 @@ static void report_full(struct out *out, const struct space *s)
 	finding_u64(f, "drop", dropped);
 	finding_u64(f, "insert_failed", failed);
 	finding_u64(f, "interval_ns", top.interval_ns);
-	finding_line(f, "table full: %s of %s entries, %s packets dropped (%s), none of the "
-		     "entries could be evicted for them",
+	finding_line(f, "%s of %s entries; %s packets dropped (%s): nothing could be evicted",
 		     count(a, s->now.count), count(a, s->now.max), count(a, dropped - failed),
 		     human_rate(a, lost));
 	if (s->has_dump && s->dump.flows)
@@ -205,7 +205,7 @@ static void report_early_drop(struct out *out, const struct space *s)
 	finding_line(f, "%s unassured flows thrown out to make room (%s); count %s of %s",
 		     count(a, evicted), human_rate(a, f->lost), count(a, s->now.count),
 		     count(a, s->now.max));
-	add_need(a, f, s, f->lost);
+	add_need(a, f, s, 0);
 	add_where(f);
 	finding_proof(f, "early_drop +%s in /proc/net/stat/nf_conntrack", count(a, evicted));
 	finding_next(f, "perfbox conntrack-top%s -u UNREPLIED", netns_word(a, s));
@@ -233,8 +233,8 @@ static void report_near_full(struct out *out, const struct space *s)
 		     left_ns == NA_U64 ? "" :
 		     arena_printf(a, "; full in %s at %s", human_ns(a, (double)left_ns),
 				  human_rate(a, growth)));
-	finding_line(f, "expired entries are counted until they are reaped; from 95 %% on the "
-		     "kernel evicts closing and unassured ones, uncounted");
+	finding_line(f, "expired entries count until reaped; from 95 %% on the kernel evicts "
+		     "unassured ones unseen");
 	add_need(a, f, s, 0);
 	add_where(f);
 	finding_proof(f, "/proc/sys/net/netfilter/nf_conntrack_count and _max");
@@ -268,8 +268,8 @@ static void report_long_chains(struct out *out, const struct space *s)
 		finding_line(f, "%s flows not added: their hash chain was too long", count(a, failed));
 	finding_line(f, "average chain 2 x %s / %s buckets = %.1f by this namespace's entries",
 		     count(a, s->now.count), count(a, s->now.buckets), chain);
-	finding_line(f, "needs  %s buckets for chains of 2 (nf_conntrack_buckets, in the initial "
-		     "namespace; 8 bytes each)", count(a, s->now.count));
+	finding_line(f, "needs  %s buckets of 8 bytes for chains of 2 (nf_conntrack_buckets)",
+		     count(a, s->now.count));
 	finding_proof(f, "chainlength in /proc/net/stat/nf_conntrack; nf_conntrack_count and "
 		      "_buckets in /proc/sys/net/netfilter");
 	out_finding(out, f);
@@ -316,13 +316,11 @@ static void report_clash(struct out *out, const struct space *s)
 	finding_u64(f, "drop", drops(s));
 	finding_f64(f, has_begun ? "new" : "packets", all);
 	finding_u64(f, "interval_ns", top.interval_ns);
-	finding_line(f, "%s packets dropped because another flow had their tuple already (%s; %s "
-		     "%s in that time); the table is not full: %s of %s",
+	finding_line(f, "%s packets dropped (%s): another flow had their tuple; %s %s meanwhile",
 		     count(a, lost), human_rate(a, f->lost), human_count(a, all),
-		     has_begun ? "flows began" : "packets went", count(a, s->now.count),
-		     count(a, s->now.max));
-	finding_line(f, "two packets of one socket at the same time (DNS over UDP), or SNAT that "
-		     "found no free port");
+		     has_begun ? "flows began" : "packets went");
+	finding_line(f, "not full: %s of %s; SNAT without a free port, or two packets of a socket "
+		     "at once (DNS)", count(a, s->now.count), count(a, s->now.max));
 	finding_proof(f, "insert_failed +%s, drop +%s in /proc/net/stat/nf_conntrack",
 		      count(a, failures(s)), count(a, drops(s)));
 	finding_next(f, "perfbox conntrack-top%s --by nat,dst,dport -u SRC_NAT", netns_word(a, s));
@@ -375,6 +373,11 @@ static void report_flood_of(struct out *out, const struct space *s, const struct
 	out_finding(out, f);
 }
 
+bool may_be_flooded(const struct space *s)
+{
+	return space_fill(s) >= FLOOD_FILL_MIN && !top.has_filter;
+}
+
 static void report_flood(struct out *out, const struct space *s)
 {
 	double share = ratio_of(s->unreplied, s->dump.flows);
@@ -382,7 +385,7 @@ static void report_flood(struct out *out, const struct space *s)
 	const struct topk_item *target = largest(&top.flood_targets);
 	double least = FLOOD_KEY_MIN * (double)s->unreplied;
 
-	if (!(space_fill(s) >= FLOOD_FILL_MIN) || !(share >= FLOOD_UNREPLIED_MIN))
+	if (!s->may_be_flooded || !(share >= FLOOD_UNREPLIED_MIN))
 		return;
 	/* both: the source says more about whom to ask */
 	if (source && (double)(source->count - source->error) >= least)
@@ -410,8 +413,9 @@ static void report_snat(struct out *out, const struct space *s, const struct top
 	finding_u64(f, "ports_used", used);
 	finding_u64(f, "ports_usable", SNAT_PORTS);
 	finding_u64(f, "insert_failed", failures(s));
-	finding_line(f, "SNAT address %s uses %s of %s ports to %s (1024 to 65535, unless the rule "
-		     "says otherwise)", address, count(a, used), count(a, SNAT_PORTS), to);
+	finding_line(f, "%s of %s ports of SNAT address %s in use to %s", count(a, used),
+		     count(a, SNAT_PORTS), address, to);
+	finding_line(f, "ports  1024 to 65535, unless the rule says otherwise");
 	finding_line(f, "needs  %.1f SNAT addresses at this load for half of the ports free",
 		     2 * share);
 	finding_proof(f, "conntrack -L -d %s --src-nat, lines with dport=%u in the reply",

@@ -104,7 +104,7 @@ static const struct column flow_columns[] = {
 	KEY(nat, "NAT", UNIT_TEXT, "snat and the address put in, dnat and the destination put in"),
 	COL_EST(struct flow_row, flows, is_estimated, "FLOWS", ROLE_GAUGE, UNIT_COUNT,
 		"flows of this key"),
-	COL(struct flow_row, flows_error, NULL, ROLE_GAUGE, UNIT_COUNT,
+	COL(struct flow_row, flows_error, "ERROR", ROLE_GAUGE, UNIT_COUNT,
 	    "at most this many of them are not: there were more keys than are counted"),
 	COL_EST(struct flow_row, share_ratio, is_estimated, "SHARE", ROLE_GAUGE, UNIT_RATIO,
 		"of all flows dumped that match the filters"),
@@ -123,8 +123,8 @@ static const struct column flow_columns[] = {
 	  .type = TYPE_F64, .role = ROLE_GAUGE, .unit = UNIT_PER_SECOND, .hide_if_empty = true,
 	  .estimated = offsetof(struct flow_row, new_is_estimated),
 	  .offset = offsetof(struct flow_row, new_per_second) },
-	COL_EST(struct flow_row, growth_per_second, is_estimated, "GROW/s", ROLE_GAUGE,
-		UNIT_PER_SECOND, "growth of FLOWS since the dump before"),
+	COL(struct flow_row, growth_per_second, "GROW/s", ROLE_GAUGE, UNIT_PER_SECOND,
+	    "growth of FLOWS since the dump before; known where ERROR is 0"),
 };
 
 static void complete_flow(void *row);
@@ -229,12 +229,12 @@ static double growth_of(const struct topk_item *item)
 {
 	uint64_t elapsed_ns = delta_u64(src_frame()->monotonic_ns, top.before_ns);
 
-	if (top.before_by != top.by || !elapsed_ns || elapsed_ns == NA_U64)
+	if (item->error || top.before_by != top.by || !elapsed_ns || elapsed_ns == NA_U64)
 		return NA_F64;
 	const struct topk_item *was = topk_find(top.before, &item->key);
 
-	/* a key that is not there now had none only if all keys were counted */
-	if (!was && !top.before->is_exact)
+	/* one that was not there had no flows only if all keys were counted */
+	if (was ? was->error > 0 : !top.before->is_exact)
 		return NA_F64;
 	return ((double)item->count - (was ? (double)was->count : 0)) * 1e9 / (double)elapsed_ns;
 }

@@ -8,21 +8,24 @@
 #define NONE 0                         /* links are index + 1 */
 #define FIRST_CAP 64
 
-/* Multiply and fold: keys differ in few bits, and an attacker gains little by making chains long. */
-static uint64_t hash_key(const struct topk_key *key)
+/* Each word by an odd number of its own, so that they are multiplied side by side; then mixed. */
+static uint32_t hash_key(const struct topk_key *key)
 {
-	uint64_t h = 0x9e3779b97f4a7c15ull;
+	uint64_t h = 0, by = 0x9e3779b97f4a7c15ull;
 
-	for (size_t i = 0; i < TOPK_KEY_WORDS; i++) {
-		h = (h ^ key->words[i]) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	return h;
+	for (size_t i = 0; i < TOPK_KEY_WORDS; i++, by = by * 5 + 2)
+		h += (key->words[i] ^ key->words[i] >> 29) * by;
+	h = (h ^ h >> 32) * 0xff51afd7ed558ccdull;
+	return (uint32_t)(h >> 32);
 }
 
 static bool is_same(const struct topk_key *a, const struct topk_key *b)
 {
-	return !memcmp(a, b, sizeof(*a));
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < TOPK_KEY_WORDS; i++)
+		differ |= a->words[i] ^ b->words[i];
+	return !differ;
 }
 
 void topk_start(struct topk *t, size_t limit)
@@ -43,22 +46,20 @@ void topk_free(struct topk *t)
 {
 	free(t->items);
 	free(t->heads);
+	free(t->links);
 	topk_start(t, t->limit);
 }
 
-static uint32_t *head_of(const struct topk *t, const struct topk_key *key)
-{
-	return &t->heads[hash_key(key) & t->head_mask];
-}
-
-/* Twice the counters, and as many chains as the next power of two. */
+/* Twice the counters, and the next power of two of chains. */
 static void grow(struct topk *t)
 {
-	size_t cap = t->cap ? t->cap * 2 : FIRST_CAP, heads = 1;
+	size_t cap = t->cap ? t->cap * 2 : FIRST_CAP, heads = 1, room = t->cap;
 
 	if (cap > t->limit)
 		cap = t->limit;
-	t->items = mem_grow(t->items, &t->cap, cap, sizeof(*t->items));
+	t->items = mem_grow(t->items, &room, cap, sizeof(*t->items));
+	room = t->cap;
+	t->links = mem_grow(t->links, &room, cap, sizeof(*t->links));
 	t->cap = cap;
 	while (heads < cap)
 		heads *= 2;
@@ -66,33 +67,37 @@ static void grow(struct topk *t)
 	t->heads = mem_alloc(heads * sizeof(*t->heads));
 	t->head_mask = heads - 1;
 	for (size_t i = 0; i < t->count; i++) {
-		uint32_t *head = head_of(t, &t->items[i].key);
+		uint32_t *head = &t->heads[t->links[i].hash & t->head_mask];
 
-		t->items[i].next = *head;
+		t->links[i].next = *head;
 		*head = (uint32_t)i + 1;
 	}
 }
 
-static struct topk_item *find(const struct topk *t, const struct topk_key *key)
+/* Its index + 1. */
+static uint32_t find(const struct topk *t, const struct topk_key *key, uint32_t hash)
 {
-	for (uint32_t i = t->heads ? *head_of(t, key) : NONE; i != NONE; i = t->items[i - 1].next)
-		if (is_same(&t->items[i - 1].key, key))
-			return &t->items[i - 1];
-	return NULL;
+	uint32_t i = t->heads ? t->heads[hash & t->head_mask] : NONE;
+
+	while (i != NONE && (t->links[i - 1].hash != hash || !is_same(&t->items[i - 1].key, key)))
+		i = t->links[i - 1].next;
+	return i;
 }
 
 const struct topk_item *topk_find(const struct topk *t, const struct topk_key *key)
 {
-	return find(t, key);
+	uint32_t i = find(t, key, hash_key(key));
+
+	return i == NONE ? NULL : &t->items[i - 1];
 }
 
 static void unlink_item(struct topk *t, size_t at)
 {
-	uint32_t *link = head_of(t, &t->items[at].key);
+	uint32_t *link = &t->heads[t->links[at].hash & t->head_mask];
 
 	while (*link != at + 1)
-		link = &t->items[*link - 1].next;
-	*link = t->items[at].next;
+		link = &t->links[*link - 1].next;
+	*link = t->links[at].next;
 }
 
 /*
@@ -104,27 +109,31 @@ static size_t find_least(struct topk *t)
 {
 	for (;;) {
 		for (; t->cursor < t->count; t->cursor++)
-			if (t->items[t->cursor].count <= t->least)
+			if (t->links[t->cursor].count <= t->least)
 				return t->cursor++;
 		t->least = UINT64_MAX;
 		for (size_t i = 0; i < t->count; i++)
-			if (t->items[i].count < t->least)
-				t->least = t->items[i].count;
+			if (t->links[i].count < t->least)
+				t->least = t->links[i].count;
 		t->cursor = 0;
 	}
 }
 
+static struct topk_item *count_again(struct topk *t, size_t at)
+{
+	t->items[at].count = ++t->links[at].count;
+	return &t->items[at];
+}
+
 struct topk_item *topk_add(struct topk *t, const struct topk_key *key)
 {
-	struct topk_item *item = find(t, key);
+	const uint32_t hash = hash_key(key), found = find(t, key, hash);
 	uint64_t error = 0;
 	size_t at;
 
 	t->total++;
-	if (item) {
-		item->count++;
-		return item;
-	}
+	if (found != NONE)
+		return count_again(t, found - 1);
 	if (t->count < t->limit) {
 		if (t->count == t->cap)
 			grow(t);
@@ -132,16 +141,15 @@ struct topk_item *topk_add(struct topk *t, const struct topk_key *key)
 	} else {
 		t->is_exact = false;
 		at = find_least(t);
-		error = t->items[at].count;
+		error = t->links[at].count;
 		unlink_item(t, at);
 	}
-	uint32_t *head = head_of(t, key);
+	uint32_t *head = &t->heads[hash & t->head_mask];
 
-	item = &t->items[at];
-	*item = (struct topk_item){ .key = *key, .count = error + 1, .error = error,
-				    .next = *head };
+	t->links[at] = (struct topk_link){ hash, *head, error + 1 };
 	*head = (uint32_t)at + 1;
-	return item;
+	t->items[at] = (struct topk_item){ .key = *key, .count = error + 1, .error = error };
+	return &t->items[at];
 }
 
 uint64_t topk_error(const struct topk *t)

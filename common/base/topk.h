@@ -25,7 +25,6 @@ struct topk_item {
 	uint64_t count, error;         /* true count: between count - error and count */
 	uint64_t sums[TOPK_SUMS];      /* the caller's, of what came since the key got its counter;
 					  NA_U64 is the caller's, too */
-	uint32_t next;                 /* topk.c's */
 };
 
 struct topk {
@@ -33,7 +32,12 @@ struct topk {
 	struct topk_item *items;       /* count of them, in no order */
 	uint64_t total;                /* topk_add calls */
 	bool is_exact;                 /* no key had to give up its counter */
-	uint32_t *heads;               /* topk.c's */
+	/* topk.c's: what is walked most stands close together, apart from the items */
+	uint32_t *heads;               /* chains by hash; index + 1 */
+	struct topk_link {
+		uint32_t hash, next;
+		uint64_t count;
+	} *links;
 	size_t cap, head_mask, cursor;
 	uint64_t least;
 };

@@ -43,7 +43,7 @@ void flow_dump_body(const struct flow_filter *filter, struct buf *body);
  * (some 80 at most since 5.15), so it is enough to remember the latest few thousand. By id and
  * tuple: in a large table some ids are the same by chance.
  */
-#define FLOW_RECENT_SETS 4096
+#define FLOW_RECENT_SETS 2048
 #define FLOW_RECENT_WAYS 4
 struct flow_recent {
 	uint64_t sets[FLOW_RECENT_SETS][FLOW_RECENT_WAYS];     /* latest first; 0: none */
