@@ -33,7 +33,8 @@
 /* What we put in where messages are missing; the kernel has a name for it but never sends it. */
 static size_t make_loss(char *to, uint64_t lost)
 {
-	const struct nlmsghdr h = { .nlmsg_len = HEADER + sizeof(lost), .nlmsg_type = NLMSG_OVERRUN };
+	const struct nlmsghdr h = { .nlmsg_len = HEADER + sizeof(lost),
+		.nlmsg_type = NLMSG_OVERRUN };
 
 	memcpy(to, &h, sizeof(h));
 	memcpy(to + sizeof(h), &lost, sizeof(lost));

@@ -176,12 +176,17 @@ struct dump {
 	struct sockdiag_result *result;
 };
 
+static bool is_socket(uint16_t type)
+{
+	return type == SOCK_DIAG_BY_FAMILY || type == TCPDIAG_GETSOCK;
+}
+
 static void take_socket(const struct netlink_message *m, void *arg)
 {
 	struct dump *d = arg;
 	struct sock s;
 
-	if (m->type != SOCK_DIAG_BY_FAMILY || sockdiag_parse(m->body, &s)) {
+	if (!is_socket(m->type) || sockdiag_parse(m->body, &s)) {
 		d->result->is_partial = true;
 		return;
 	}
@@ -202,47 +207,92 @@ static const char *protocol_name(const struct dump *d)
 	return d->is_mptcp ? "mptcp" : d->query->protocol == IPPROTO_UDP ? "udp" : "tcp";
 }
 
-static const char *make_key(const struct dump *d, uint8_t family)
+static const char *make_key(const struct dump *d, const char *families)
 {
 	const struct sockdiag_query *q = d->query;
-	const char *port = q->local_port ? arena_printf(src_arena(), " port %u", q->local_port) : "";
+	const char *port = q->local_port ? arena_printf(src_arena(), " port %u", q->local_port) :
+		"";
 
 	return arena_printf(src_arena(), "inet_diag %s %s states 0x%x%s%s%s", protocol_name(d),
-			    family == AF_INET ? "ipv4" : "ipv6", q->states,
-			    q->memory ? " memory" : "", q->info ? " info" : "", port);
+			    families, q->states, q->memory ? " memory" : "", q->info ? " info" : "",
+			    port);
+}
+
+static uint8_t extensions(const struct sockdiag_query *q)
+{
+	return (uint8_t)((q->memory ? 1u << (INET_DIAG_SKMEMINFO - 1) : 0) |
+			 (q->info ? 1u << (INET_DIAG_INFO - 1) : 0));
+}
+
+static int send_request(struct dump *d, const char *families, uint16_t type, struct text body)
+{
+	const struct netlink_reader reader = { .each = take_socket, .arg = d };
+	const struct netlink_request r = {
+		.key = make_key(d, families), .family = NETLINK_SOCK_DIAG, .type = type,
+		.body = body,
+	};
+	struct netlink_result result;
+	int err = netlink_dump(&r, &reader, &result);
+
+	if (!err)
+		d->result->is_partial |= result.is_partial;
+	return err;
 }
 
 static int dump_family(struct dump *d, uint8_t family)
 {
-	const struct sockdiag_query *q = d->query;
 	const uint32_t protocol = IPPROTO_MPTCP;
 	const struct inet_diag_req_v2 request = {
 		.sdiag_family = family,
 		/* one byte is too small for MPTCP's number: an attribute says it */
-		.sdiag_protocol = d->is_mptcp ? IPPROTO_TCP : q->protocol,
-		.idiag_ext = (uint8_t)((q->memory ? 1u << (INET_DIAG_SKMEMINFO - 1) : 0) |
-				       (q->info ? 1u << (INET_DIAG_INFO - 1) : 0)),
-		.idiag_states = q->states,
+		.sdiag_protocol = d->is_mptcp ? IPPROTO_TCP : d->query->protocol,
+		.idiag_ext = extensions(d->query), .idiag_states = d->query->states,
 		/* the kernel compares it without a filter program, in every version */
-		.id.idiag_sport = htobe16(q->local_port),
+		.id.idiag_sport = htobe16(d->query->local_port),
 	};
-	const struct netlink_reader reader = { .each = take_socket, .arg = d };
-	struct netlink_result result;
 	struct buf body = { 0 };
 
 	buf_add(&body, &request, sizeof(request));
 	if (d->is_mptcp)
 		netlink_add(&body, REQ_PROTOCOL, &protocol, sizeof(protocol));
-	const struct netlink_request r = {
-		.key = make_key(d, family), .family = NETLINK_SOCK_DIAG,
-		.type = SOCK_DIAG_BY_FAMILY, .body = buf_text(&body),
-	};
-	int err = netlink_dump(&r, &reader, &result);
+	int err = send_request(d, family == AF_INET ? "ipv4" : "ipv6", SOCK_DIAG_BY_FAMILY,
+			       buf_text(&body));
 
 	buf_free(&body);
-	if (!err)
-		d->result->is_partial |= result.is_partial;
 	return err;
+}
+
+/* The older request has no say in the family, and so walks all of TCP once and not twice. */
+static int dump_both(struct dump *d)
+{
+	const struct inet_diag_req request = {
+		.idiag_family = AF_INET, .idiag_ext = extensions(d->query),
+		.idiag_states = d->query->states,
+		.id.idiag_sport = htobe16(d->query->local_port),
+	};
+
+	return send_request(d, "ipv4 ipv6", TCPDIAG_GETSOCK,
+			    (struct text){ (const char *)&request, sizeof(request) });
+}
+
+static int each_family(struct dump *d, int (*run)(struct dump *d, uint8_t family))
+{
+	int err = d->query->ipv4 ? run(d, AF_INET) : 0;
+
+	return !err && d->query->ipv6 ? run(d, AF_INET6) : err;
+}
+
+static int dump_families(struct dump *d)
+{
+	const struct sockdiag_query *q = d->query;
+
+	if (q->ipv4 && q->ipv6 && q->protocol == IPPROTO_TCP && !d->is_mptcp) {
+		int err = dump_both(d);
+
+		if (!err || d->result->seen)
+			return err;
+	}
+	return each_family(d, dump_family);
 }
 
 /* ---- the other way: proc/net ---- */
@@ -352,13 +402,6 @@ static int read_file(struct dump *d, uint8_t family)
 
 /* ---- which way ---- */
 
-static int each_family(struct dump *d, int (*run)(struct dump *d, uint8_t family))
-{
-	int err = d->query->ipv4 ? run(d, AF_INET) : 0;
-
-	return !err && d->query->ipv6 ? run(d, AF_INET6) : err;
-}
-
 /* Why inet_diag is not asked, or refused; NULL if it answered. */
 static int ask(struct dump *d, const char **why)
 {
@@ -371,7 +414,7 @@ static int ask(struct dump *d, const char **why)
 				    "it (modprobe %s, or run ss once)", module, module);
 		return 0;
 	}
-	int err = each_family(d, dump_family);
+	int err = dump_families(d);
 
 	if (err < 0 && d->result->seen == before)
 		*why = arena_strdup(src_arena(), fail_text());
@@ -386,8 +429,9 @@ static int each_inet(struct dump *d)
 	if (!why)
 		return err;
 	/* what is not told below must be told by this */
-	const char *text = arena_printf(src_arena(), "no %s: %s", d->query->protocol == IPPROTO_UDP ?
-					"socket memory" : "queue limits, drops per socket", why);
+	const char *what = d->query->protocol == IPPROTO_UDP ? "socket memory" :
+		"queue limits, drops per socket";
+	const char *text = arena_printf(src_arena(), "no %s: %s", what, why);
 
 	const int worse = each_family(d, read_file);
 

@@ -32,7 +32,7 @@ struct sock_end {
 
 struct sock {
 	uint8_t family;                /* AF_INET, AF_INET6 */
-	uint8_t protocol;              /* IPPROTO_TCP, _UDP; MPTCP: IPPROTO_MPTCP & 0xff with is_mptcp */
+	uint8_t protocol;              /* IPPROTO_TCP, _UDP; with is_mptcp IPPROTO_MPTCP & 0xff */
 	bool is_mptcp;
 	uint8_t state;                 /* enum sock_state */
 	uint8_t timer, retransmits;
@@ -49,9 +49,10 @@ struct sock {
 	uint64_t cgroup_id, mark;      /* NA_U64 unless told */
 	int v6only;                    /* 1, 0; -1 unknown or IPv4 */
 	int shutdown;                  /* 1 receiving, 2 sending, 3 both ended; -1 unknown */
-	bool is_subflow;               /* TCP under an MPTCP connection or listener, which is dumped
-	                                  with is_mptcp */
-	struct text info;              /* struct tcp_info bytes, as many as came; empty unless asked */
+	/* TCP under an MPTCP socket, which comes with is_mptcp and has the same inode and local
+	 * end; of two that listen this one has the drops */
+	bool is_subflow;
+	struct text info;              /* struct tcp_info, as much as came; empty unless asked */
 };
 
 struct sockdiag_query {
@@ -66,20 +67,21 @@ struct sockdiag_query {
 struct sockdiag_result {
 	uint64_t seen;
 	bool is_partial;               /* messages lost or cut: some sockets may be missing */
-	const char *lacks;             /* NULL, or what the answer lacks and why, for a person:
-	                                  "no queue limits and drops: tcp_diag is not loaded ..." Lives
-	                                  until the frame's end */
+	/* NULL, or what the answer lacks and why, for a person: "no queue limits, drops per socket:
+	 * tcp_diag is not loaded ..." Lives until the frame's end. */
+	const char *lacks;
 };
 
 /*
  * Calls each for every socket that matches; what s points to lives until it returns. 0 or -errno
- * with fail text. The dump is never begun anew, so none is handed out twice for that; but it is not
- * one moment: under churn the kernel may miss one, or give one twice.
+ * with fail text. The dump is never begun anew, so none is handed out twice for that; but it is no
+ * snapshot: under churn the kernel may miss one, or give one twice. TCP of both families costs one
+ * walk of the kernel's tables, of one family as well; LISTEN alone does not walk the connections.
  */
 int sockdiag_each(const struct sockdiag_query *q, void (*each)(const struct sock *s, void *arg),
 		  void *arg, struct sockdiag_result *result);
 
-/* "10.0.0.1:80" "[::1]:80" "*:80" for ::, "0.0.0.0:80"; a v4-mapped address as [::ffff:1.2.3.4]:80 */
+/* "10.0.0.1:80" "[::1]:80" "*:80" for ::, "0.0.0.0:80"; v4-mapped: "[::ffff:1.2.3.4]:80". In a. */
 const char *sock_end_text(struct arena *a, uint8_t family, const struct sock_end *end);
 
 /* UNIX sockets (unix_diag): the same meaning of the queues. All types: look at `type`. */

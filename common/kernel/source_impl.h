@@ -2,8 +2,8 @@
  * Shared by the files behind source.h and by their tests: where a path stands in a run
  * (source_place), reading the live system (source_live), the manifest's words and lines
  * (source_manifest), keeping a run (source_save), replaying one (source_replay), replies in pieces
- * (source_stream), facts (source_facts). Functions here return 0 or -errno and leave the text to source.c unless they say
- * otherwise.
+ * (source_stream), facts (source_facts). Functions here return 0 or -errno and leave the text to
+ * source.c unless they say otherwise.
  */
 #ifndef KERNEL_SOURCE_IMPL_H
 #define KERNEL_SOURCE_IMPL_H
@@ -112,8 +112,8 @@ void src_save_link(const char *path, const char *target);
 void src_save_exists(const char *path);
 void src_save_value(const char *name, const char *text);         /* once per frame */
 void src_save_call(const char *key, int err, struct text reply);
-/* For a reply that is written while it comes (source_stream): a folder of the frame, its fd ours;
- * -1 if nothing is kept. The call's line, which gives its number. Trouble while writing, err > 0. */
+/* For a reply that is written while it comes (source_stream): a folder of the frame, its fd stays
+ * source_save's; -1: nothing is kept. The call's line, which gives its number. Trouble, err > 0. */
 int src_save_open_folder(const char *path);
 unsigned src_save_call_line(const char *key, int err);
 void src_save_trouble(int err, const char *path);
@@ -142,8 +142,9 @@ int src_replay_value(const char *name, const char **text);
 /* ---- source.c ---- */
 
 bool src_is_open(void);
-const char *src_call_place(const char *key);    /* with its namespace; lives until the frame's end */
-int src_call_failed(const char *key, int err, const char *why);  /* with fail text; why or NULL */
+const char *src_call_place(const char *key);    /* with its namespace; lives as long as the frame */
+/* With fail text: why, or what err means. */
+int src_call_failed(const char *key, int err, const char *why);
 struct arena *src_run_arena(void);     /* lives until src_close */
 void src_forget(void);                 /* what was read so far in this frame is read again */
 void src_facts_reset(void);            /* source_facts.c */
