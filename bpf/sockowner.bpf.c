@@ -12,14 +12,18 @@ char LICENSE[] SEC("license") = "GPL";
 #define S_IFSOCK 0140000
 #define NSFS_MAGIC 0x6e736673
 
+/* The reader is in a pid namespace. If not, no memory is copied, which lockdown may forbid. */
+const volatile bool is_nested = true;
+
 /* The process's number where the reader is; numbers[] has one for each pid namespace it is in. */
 static __always_inline __u32 pid_of(struct task_struct *leader)
 {
-	__u32 level = bpf_get_current_task_btf()->thread_pid->level;
 	int nr = leader->pid;
 	struct pid *pid;
 
-	if (level) {
+	if (is_nested) {
+		__u32 level = bpf_get_current_task_btf()->thread_pid->level;
+
 		/* of length one until 6.5, then of none: count from its start */
 		bpf_core_read(&pid, sizeof(pid), &leader->thread_pid);
 		const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);

@@ -118,7 +118,7 @@ const char *accept_state_name(enum accept_state s)
 
 /* ---- runnable, but does it run? ---- */
 
-#define TICKS_NS 15000000u             /* a running thread's time may lag by a tick, 10 ms at most */
+#define TICKS_NS 15000000u             /* a running thread's time may lag by a tick: 10 ms */
 
 /* What the threads that were runnable in a frame had run until then. */
 struct look {
@@ -131,7 +131,7 @@ static struct look now, before;
 
 static void begin_frame(void)
 {
-	const uint64_t generation = src_generation() + 1;
+	const uint64_t generation = src_generation();
 	const struct look oldest = before;
 
 	if (now.generation == generation)

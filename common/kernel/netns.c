@@ -1,14 +1,11 @@
 #include "common/kernel/netns.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "common/base/hash.h"
 #include "common/base/scan.h"
@@ -18,13 +15,12 @@
 #include "common/kernel/source.h"
 
 #define OWN_PATH "proc/self/ns/net"
-#define OWN_LINK "/" OWN_PATH
 
 /* NET_NS_INIT_INO of include/uapi/linux/nsfs.h (6.18); before, numbers began at 0xf0000000. */
 #define INITIAL_INODE 0xeffffff9u
 
 /* Open files of the host up to which all descriptors are looked through: 4 us each. */
-#define FEW_FILES 2000
+#define FEW_FILES 1000
 
 /* One that was found, and by what. */
 struct found {
@@ -262,28 +258,34 @@ static int link_inode(const char *path, uint64_t *inode)
 		fail(EINVAL, "/%s: not a network namespace", path);
 }
 
+struct host {
+	uint64_t own, inode;           /* namespaces: the program's, and the one called "host" */
+	bool is_guessed;               /* PID 1's could not be read */
+};
+
 /*
  * PID 1's link needs the right to trace it, which a root without all of its capabilities lacks. A
  * setting that only the initial namespace has (net/core/sysctl_net_core.c) tells what ours is.
  */
-static uint64_t host_inode(uint64_t own)
+static struct host find_host(uint64_t own)
 {
-	uint64_t inode;
+	struct host h = { .own = own };
 
-	if (!link_inode("proc/1/ns/net", &inode))
-		return inode;
-	return src_exists("proc/sys/net/core/netdev_max_backlog") ? own : INITIAL_INODE;
+	h.is_guessed = link_inode("proc/1/ns/net", &h.inode) != 0;
+	if (h.is_guessed)
+		h.inode = src_exists("proc/sys/net/core/netdev_max_backlog") ? own : INITIAL_INODE;
+	return h;
 }
 
-static const char *name_of(const struct found *f, uint64_t own, uint64_t host)
+static const char *name_of(const struct found *f, const struct host *h)
 {
 	const char *name = NULL;
 
-	if (f->inode == host)
+	if (f->inode == h->inode)
 		return "host";
 	if (f->bound && !f->is_by_path)
 		return last_name(f->bound);
-	if (f->inode == own)
+	if (f->inode == h->own)
 		name = name_by_cgroup("proc/self");
 	else if (f->pid)
 		name = name_by_cgroup(arena_printf(src_arena(), "proc/%u", f->pid));
@@ -291,7 +293,7 @@ static const char *name_of(const struct found *f, uint64_t own, uint64_t host)
 		return name;
 	if (f->docker)
 		return last_name(f->docker);
-	if (f->inode == own && host == INITIAL_INODE)
+	if (f->inode == h->own && h->is_guessed)
 		return "own";
 	return arena_printf(src_arena(), "net:[%llu]", (unsigned long long)f->inode);
 }
@@ -327,21 +329,24 @@ static struct {
 	struct first_seen *items;
 	size_t count, cap;
 	unsigned list;                 /* how many there were; a frame's second is the same one */
-	unsigned frame;                /* of the latest */
+	uint64_t generation;           /* of the source, and the frame, of the latest */
+	unsigned frame;
 	bool has_descriptors, had_descriptors;         /* the latest, and the one before it */
 } history;
 
 static void begin_list(bool has_descriptors)
 {
+	const uint64_t generation = src_generation();
 	const unsigned frame = src_frame()->index;
 
-	if (frame < history.frame)     /* another run */
-		history.count = history.list = history.frame = 0;
-	if (!history.list || frame != history.frame) {
+	if (generation != history.generation) {
+		if (frame <= history.frame)    /* another run */
+			history.count = history.list = 0;
 		history.had_descriptors = history.list && history.has_descriptors;
 		history.has_descriptors = true;
 		history.list++;
 	}
+	history.generation = generation;
 	history.frame = frame;
 	history.has_descriptors &= has_descriptors;
 }
@@ -373,14 +378,16 @@ bool netns_is_new(const struct netns *ns, unsigned frame)
 
 /* ---- selecting ---- */
 
-static struct netns make(const struct found *f, uint64_t own, uint64_t host)
+static struct netns make(const struct found *f, const struct host *h)
 {
 	return (struct netns){
 		.inode = f->inode,
-		.name = name_of(f, own, host),
-		.is_own = f->inode == own,
+		.name = name_of(f, h),
+		.is_own = f->inode == h->own,
 		.pid = f->pid,
-		.path = f->inode == own ? OWN_PATH : f->bound ? f->bound : f->docker ? f->docker :
+		.path = f->inode == h->own ? OWN_PATH :
+			f->bound ? f->bound :
+			f->docker ? f->docker :
 			f->process ? f->process : f->descriptor,
 	};
 }
@@ -396,7 +403,7 @@ static int by_name(const void *a, const void *b)
 
 static void make_list(const struct search *s, uint64_t own, struct netns_list *list)
 {
-	const uint64_t host = host_inode(own);
+	const struct host host = find_host(own);
 
 	*list = (struct netns_list){
 		.items = arena_alloc(src_arena(), (s->count + 1) * sizeof(*list->items)),
@@ -404,8 +411,8 @@ static void make_list(const struct search *s, uint64_t own, struct netns_list *l
 		.has_descriptors = s->has_descriptors,
 	};
 	for (size_t i = 0; i < s->count; i++)
-		list->items[list->count++] = make(s->items[i], own, host);
-	tell_apart(list, host);
+		list->items[list->count++] = make(s->items[i], &host);
+	tell_apart(list, host.inode);
 	qsort(list->items, list->count, sizeof(*list->items), by_name);
 }
 
@@ -502,8 +509,10 @@ int netns_select(const char *wanted, struct netns_list *list)
 	const bool is_all = !strcmp(wanted, "all");
 
 	err = link_inode(OWN_PATH, &own);
-	if (!err)
+	if (!err) {
+		find(&s, own);
 		err = find_all(&s);
+	}
 	if (!err && is_all)
 		find_descriptors(&s);
 	int is_inode = err || is_all ? 0 : find_wanted(&s, wanted, &inode);
@@ -522,81 +531,5 @@ int netns_select(const char *wanted, struct netns_list *list)
 	for (size_t i = 0; is_all && i < found.count; i++)
 		found.items[i].first_frame = first_frame_of(found.items[i].inode);
 	*list = found;
-	return 0;
-}
-
-/* ---- going there ---- */
-
-static int own_fd = -1;
-static bool is_inside;                 /* live only */
-
-static int go_to(const struct netns *ns)
-{
-	struct stat st;
-	int fd = open(arena_printf(src_arena(), "/%s", ns->path), O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 && (errno == ENOENT || errno == ESRCH))
-		return fail_errno(ESRCH, "/%s", ns->path);
-	if (fd < 0)
-		return fail_errno(errno, "/%s", ns->path);
-	/* a process may have moved, a number may be another's by now */
-	int err = fstat(fd, &st) ? errno : st.st_ino != ns->inode ? ESRCH : 0;
-
-	if (!err && setns(fd, CLONE_NEWNET))
-		err = errno;
-	close(fd);
-	if (err == EPERM)
-		return fail(EPERM, "/%s: entering a network namespace needs CAP_SYS_ADMIN",
-			    ns->path);
-	return err ? fail_errno(err, "/%s", ns->path) : 0;
-}
-
-static int enter_live(const struct netns *ns)
-{
-	if (own_fd < 0)
-		own_fd = open(OWN_LINK, O_RDONLY | O_CLOEXEC);
-	if (own_fd < 0)
-		return fail_errno(errno, OWN_LINK);
-	int err = go_to(ns);
-
-	is_inside = !err;
-	return err;
-}
-
-static int tell(void *arg, struct buf *reply)
-{
-	(void)reply;
-	return *(const int *)arg;
-}
-
-/* Only trouble is recorded: a run made by hand need not say that all went well. */
-int netns_enter(const struct netns *ns)
-{
-	int err = netns_leave();
-
-	if (err || ns->is_own)
-		return err;
-	err = src_is_live() ? enter_live(ns) : 0;
-	if (err || !src_is_live()) {
-		const char *key = arena_printf(src_arena(), "enter net:[%llu]",
-					       (unsigned long long)ns->inode);
-		struct text unused;
-		int told = src_call(key, tell, &err, &unused);
-
-		if (told != -ENOENT)
-			return told;
-	}
-	src_netns(ns->inode);
-	return 0;
-}
-
-int netns_leave(void)
-{
-	src_netns(0);
-	if (!is_inside)
-		return 0;
-	if (setns(own_fd, CLONE_NEWNET))
-		return fail_errno(errno, "going back to the own network namespace");
-	is_inside = false;
 	return 0;
 }

@@ -46,7 +46,7 @@ struct netns_list {
  * there is none of that name or PID; -EACCES. Inside another namespace it goes back to the own
  * first. Without descriptors it costs a readlink per process (10 us). Descriptors are looked
  * through, for "all", if the map of sockowner.h is there already (an applet that shows owners makes
- * it before) or the host has so few open files that making it costs no more than 8 ms.
+ * it before) or the host has so few open files, 1000, that making it costs a few milliseconds.
  */
 int netns_select(const char *wanted, struct netns_list *list);
 

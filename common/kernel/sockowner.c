@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/sockowner.h"
 #include "common/base/buf.h"
 #include "common/base/fail.h"
+#include "common/base/mem.h"
 #include "common/base/na.h"
 #include "common/base/scan.h"
 #include "common/kernel/bpf.h"
@@ -35,13 +35,14 @@ struct entry {
 	struct sock_owner owner;
 };
 
+enum sockowner_way sockowner_way;
 static struct sockowner_bpf *program;
 static char *refusal;
 static uint64_t scanned_ns;
 
 /* The frame's; kept from one to the next for its memory. */
 static struct map {
-	uint64_t generation;           /* of the source it was made from, plus 1; 0: none yet */
+	uint64_t generation;           /* of the source it was made from; 0: none yet */
 	int err;                       /* it could not be made; why: the frame's */
 	const char *why;
 	bool is_complete, is_iterated;
@@ -168,23 +169,36 @@ static int fetch(void *arg, struct buf *reply)
 	}
 }
 
-/* Rows as bpf/sockowner.h has them; what is cut or makes no sense is left out. */
-static int take_rows(struct text reply)
+int sockowner_parse_rows(struct text reply, sockowner_each each, void *arg)
 {
-	if (reply.len % sizeof(struct sockowner_row))
-		return fail(EINVAL, "%s: cut in the middle of a row", CALL_KEY);
-	for (size_t at = 0; at < reply.len; at += sizeof(struct sockowner_row)) {
-		struct sockowner_row row;
+	struct sockowner_row row;
 
+	if (reply.len % sizeof(row))
+		return fail(EINVAL, "%s: cut in the middle of a row", CALL_KEY);
+	for (size_t at = 0; at < reply.len; at += sizeof(row)) {
 		memcpy(&row, reply.data + at, sizeof(row));
-		if (row.kind == SOCKOWNER_SOCKET)
-			add_socket(row.inode, row.pid, row.fd);
-		else if (row.kind == SOCKOWNER_NAMESPACE)
-			add_namespace(row.pid, row.fd);
-		else
+		if (row.kind != SOCKOWNER_SOCKET && row.kind != SOCKOWNER_NAMESPACE)
 			return fail(EINVAL, "%s: a row of no known kind", CALL_KEY);
+		each(&row, arg);
 	}
 	return 0;
+}
+
+static void take_row(const struct sockowner_row *row, void *unused)
+{
+	(void)unused;
+	if (row->kind == SOCKOWNER_SOCKET)
+		add_socket(row->inode, row->pid, row->fd);
+	else
+		add_namespace(row->pid, row->fd);
+}
+
+/* From inside a pid namespace the processes around it are not to be seen. */
+static bool sees_all_processes(void)
+{
+	const char *target;
+
+	return src_link("proc/self/ns/pid", &target) || !strcmp(target, INITIAL_PID_NAMESPACE);
 }
 
 /* The iterator numbers processes as our pid namespace does; /proc may be another's. */
@@ -206,22 +220,32 @@ static int load_program(void)
 	if (!program)
 		return errno == ENOTSUP ? fail(ENOTSUP, "built without BPF") :
 			bpf_fail(errno, "opening the task_file iterator");
+	program->rodata->is_nested = !sees_all_processes();
 	int err = -sockowner_bpf__load(program);
 
+	if (err == EPERM)
+		return bpf_fail_refused(err);
 	if (err)
 		return bpf_fail(err, "loading the task_file iterator");
 	err = -sockowner_bpf__attach(program);
 	return err ? bpf_fail(err, "attaching the task_file iterator") : 0;
 }
 
-/* Once a run, if it is going to pay. */
-static bool has_iterator(void)
+static bool would_pay(void)
 {
 	struct file_nr files;
 
-	if (program || refusal)
-		return program != NULL;
-	if (scanned_ns < LOAD_NS && (file_nr_read(&files) || files.open < MANY_FILES))
+	if (sockowner_way != SOCKOWNER_CHEAPEST)
+		return sockowner_way == SOCKOWNER_ITERATE;
+	return scanned_ns >= LOAD_NS || (!file_nr_read(&files) && files.open >= MANY_FILES);
+}
+
+/* Loaded once a run; once refused, not asked again. */
+static bool has_iterator(void)
+{
+	if (program && sockowner_way != SOCKOWNER_SCAN)
+		return true;
+	if (refusal || !would_pay())
 		return false;
 	if (!load_program())
 		return true;
@@ -239,7 +263,7 @@ static int iterate(void)
 		return -ENOENT;
 	int err = src_call(CALL_KEY, fetch, NULL, &reply);
 
-	return err ? err : take_rows(reply);
+	return err ? err : sockowner_parse_rows(reply, take_row, NULL);
 }
 
 void sockowner_close(void)
@@ -290,14 +314,6 @@ static void settle(void)
 		map.owners[i] = map.entries[i].owner;
 }
 
-/* From inside a pid namespace the processes around it are not to be seen. */
-static bool sees_all_processes(void)
-{
-	const char *target;
-
-	return src_link("proc/self/ns/pid", &target) || !strcmp(target, INITIAL_PID_NAMESPACE);
-}
-
 static void begin(void)
 {
 	map.count = map.namespace_count = 0;
@@ -317,7 +333,7 @@ static int make_map(void)
 
 int sockowner_load(void)
 {
-	const uint64_t now = src_generation() + 1;
+	const uint64_t now = src_generation();
 
 	if (map.generation != now) {
 		const uint64_t inside = src_netns(0);
@@ -334,7 +350,7 @@ int sockowner_load(void)
 
 bool sockowner_is_loaded(void)
 {
-	return map.generation == src_generation() + 1 && !map.err;
+	return map.generation == src_generation() && !map.err;
 }
 
 bool sockowner_is_complete(void)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/mem.h"
+#include "bpf/sockowner.h"
 #include "common/base/text.h"
 
 /* A process by its number in the pid namespace of /proc. */
@@ -26,7 +26,8 @@ struct sock_owner {
  */
 int sockowner_load(void);
 bool sockowner_is_loaded(void);                /* in this frame */
-/* False: some processes' descriptors could not be read, so "no owner" means unknown. */
+/* False: some processes' descriptors could not be read, so "no owner" means unknown. True: none has
+ * it open; it is the kernel's own, waits to be accepted, or is on its way from one to another. */
 bool sockowner_is_complete(void);
 /* Processes with the socket open, a descriptor each, by pid; *count 0: none seen. Lives until the
  * frame's end. */
@@ -45,9 +46,16 @@ const char *sockowner_engine(void);            /* "task_file iterator" or "proc/
  * need. Lives until sockowner_close. */
 const char *sockowner_refusal(void);
 void sockowner_close(void);                    /* at the run's end: nothing is left in the kernel */
+/* For tests: not by what it costs. */
+extern enum sockowner_way { SOCKOWNER_CHEAPEST, SOCKOWNER_SCAN, SOCKOWNER_ITERATE } sockowner_way;
 
 /* "Max open files  1024  524288  files" of proc/PID/limits (fs/proc/base.c): the soft limit; NA_U64
  * if it is not there or unlimited. */
 uint64_t sockowner_parse_limit(struct text limits);
+
+/* The iterator's reply, the call "bpf sockowner": rows as they are in memory. -EINVAL with fail
+ * text if one is cut or of no known kind; each was called for those before it. */
+typedef void (*sockowner_each)(const struct sockowner_row *row, void *arg);
+int sockowner_parse_rows(struct text reply, sockowner_each each, void *arg);
 
 #endif

@@ -43,7 +43,7 @@ static struct source {
 	struct buf place, scratch;
 } source = { .root = -1 };
 
-static uint64_t generation;            /* goes on from run to run */
+static uint64_t generation = 1;        /* goes on from run to run */
 
 static bool is_live(void)
 {

@@ -78,7 +78,7 @@ struct frame {
 
 int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
 const struct frame *src_frame(void);
-/* A number that changes with all that was lent: what was made from it is stale when it has. */
+/* A number, never 0, that changes with all that was lent: what was made from it is stale then. */
 uint64_t src_generation(void);
 /* Frees what the frame lent. -errno with text if saving failed: then nothing more is kept, and each
  * later frame says so again. */

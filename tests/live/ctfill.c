@@ -2,10 +2,10 @@
  * Puts flows into the connection tracking table of the namespace it is in, by ctnetlink: as many and
  * as answered as a test wants.
  *
- *     ctfill COUNT [assured|replied|unreplied [FIRST [SECONDS]]]
+ *     ctfill COUNT [assured|replied|unreplied [FIRST [SECONDS [PORTS]]]]
  *
- * COUNT udp flows from FIRST, FIRST + 1 ... (10.0.0.0), port 1000, to 10.99.0.1 port 53. Prints
- * "added N".
+ * COUNT udp flows to 10.99.0.1 port 53 from FIRST (10.0.0.0), FIRST + 1 ..., PORTS (1) of each, from
+ * port 1000 on. Prints "added N refused N".
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +69,7 @@ static void put_tuple(struct message *m, unsigned type, uint32_t src, uint32_t d
 	close_nest(m, tuple);
 }
 
-static void make(struct message *m, uint32_t src, uint32_t status, uint32_t seconds)
+static void make(struct message *m, uint32_t src, uint16_t sport, uint32_t status, uint32_t seconds)
 {
 	struct nlmsghdr h = { .nlmsg_type = NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW,
 			      .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE };
@@ -78,8 +78,8 @@ static void make(struct message *m, uint32_t src, uint32_t status, uint32_t seco
 
 	memset(m, 0, sizeof(*m));
 	m->len = sizeof(h) + sizeof(g);
-	put_tuple(m, CTA_TUPLE_ORIG, src, dst, 1000, 53);
-	put_tuple(m, CTA_TUPLE_REPLY, dst, src, 53, 1000);
+	put_tuple(m, CTA_TUPLE_ORIG, src, dst, sport, 53);
+	put_tuple(m, CTA_TUPLE_REPLY, dst, src, 53, sport);
 	put(m, CTA_STATUS, &bits, 4);
 	put(m, CTA_TIMEOUT, &left, 4);
 	h.nlmsg_len = (uint32_t)m->len;
@@ -108,22 +108,24 @@ int main(int argc, char **argv)
 	const char *kind = argc > 2 ? argv[2] : "assured";
 	struct in_addr first = { htonl(0x0a000000) };
 	const uint32_t seconds = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 3600;
+	const long ports = argc > 5 ? strtol(argv[5], NULL, 10) : 1;
 	const uint32_t status = IPS_CONFIRMED | (strcmp(kind, "unreplied") ? IPS_SEEN_REPLY : 0) |
 		(strcmp(kind, "assured") ? 0 : IPS_ASSURED);
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER), size = 1 << 22;
 	size_t used = 0;
 	long refused = 0;
 
-	if (fd < 0 || count < 1 || (argc > 3 && !inet_aton(argv[3], &first))) {
+	if (fd < 0 || count < 1 || ports < 1 || (argc > 3 && !inet_aton(argv[3], &first))) {
 		fprintf(stderr, "usage: ctfill COUNT [assured|replied|unreplied [FIRST "
-				"[SECONDS]]]\n");
+				"[SECONDS [PORTS]]]]\n");
 		return 2;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	for (long i = 0; i < count; i++) {
 		struct message m;
 
-		make(&m, ntohl(first.s_addr) + (uint32_t)i, status, seconds);
+		make(&m, ntohl(first.s_addr) + (uint32_t)(i / ports), (uint16_t)(1000 + i % ports),
+		     status, seconds);
 		memcpy(batch + used, m.data, m.len);
 		used += m.len;
 		if (used + sizeof(m.data) < sizeof(batch) && i + 1 < count)
