@@ -129,11 +129,11 @@ static void add_tuple(struct buf *body, const struct flow_filter *f, uint32_t bi
 	netlink_end_nest(body, tuple);
 }
 
-void flow_dump_body(const struct flow_filter *f, struct buf *body)
+void flow_dump_body(const struct flow_filter *f, uint8_t family, struct buf *body)
 {
 	const uint32_t none = 0, bits = f ? tuple_bits(f) : 0;
 
-	conntrack_begin_body(body, f ? family_of(f) : AF_UNSPEC);
+	conntrack_begin_body(body, family);
 	if (!f)
 		return;
 	if (bits) {
@@ -191,31 +191,43 @@ static const char *key_of(const struct buf *body)
 	return key;
 }
 
-static int ask(struct walk *w, const struct flow_filter *filter)
+static int ask(struct walk *w, const struct flow_filter *filter, uint8_t family, bool is_all)
 {
-	const struct netlink_reader reader = { take_message, start_again, w };
+	const struct netlink_reader reader = { take_message, is_all ? start_again : NULL, w };
 	struct netlink_result result;
 	struct buf body = { 0 };
 
-	flow_dump_body(filter, &body);
+	flow_dump_body(filter, family, &body);
 	const struct netlink_request r = { .key = key_of(&body), .family = NETLINK_NETFILTER,
 					   .type = NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET,
 					   .body = buf_text(&body) };
 	int err = netlink_dump(&r, &reader, &result);
 
 	buf_free(&body);
-	w->dump->is_partial = err >= 0 && result.is_partial;
+	w->dump->is_partial |= err >= 0 && result.is_partial;
 	return err;
+}
+
+/* Tuples are looked at in one family alone: without an address that makes two questions. */
+static int ask_family(struct walk *w)
+{
+	const uint8_t family = w->filter ? family_of(w->filter) : AF_UNSPEC;
+
+	if (!w->filter || family != AF_UNSPEC || !tuple_bits(w->filter))
+		return ask(w, w->filter, family, true);
+	int err = ask(w, w->filter, AF_INET, false);
+
+	return err < 0 ? err : ask(w, w->filter, AF_INET6, false);
 }
 
 /* A kernel that does not know the filter is asked for all; so is a run that was saved without it. */
 static int ask_filtered(struct walk *w)
 {
-	int err = ask(w, w->filter);
+	int err = ask_family(w);
 
 	if (w->filter && (err == -EINVAL || err == -EOPNOTSUPP || err == -ENOENT)) {
 		start_again(w);
-		err = ask(w, NULL);
+		err = ask(w, NULL, AF_UNSPEC, true);
 	}
 	return err;
 }

@@ -34,8 +34,8 @@ struct flow_dump {
 int flow_dump(const struct flow_filter *filter, const struct flow_reader *reader,
 	      struct flow_dump *dump);
 
-/* For tests: what would be asked of the kernel, behind the nlmsghdr. */
-void flow_dump_body(const struct flow_filter *filter, struct buf *body);
+/* For tests: what is asked of the kernel, behind the nlmsghdr; family AF_UNSPEC: both. */
+void flow_dump_body(const struct flow_filter *filter, uint8_t family, struct buf *body);
 
 /*
  * Flows handed over already. The kernel walks bucket by bucket, and when the entry it stopped at is

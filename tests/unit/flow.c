@@ -259,11 +259,11 @@ static void test_body(void)
 				 .dport = 443, .has_mark = true, .mark = 7, .mark_mask = 255 };
 	struct buf b = { 0 };
 
-	flow_dump_body(NULL, &b);
+	flow_dump_body(NULL, AF_UNSPEC, &b);
 	CHECK(b.len == 4 && !memcmp(b.data, "\0\0\0\0", 4));
 	CHECK(!flow_net_parse("-s", "192.168.1.10", &x.src));
 	CHECK(!flow_net_parse("-d", "10.0.0.0/8", &x.dst));
-	flow_dump_body(&x, &b);
+	flow_dump_body(&x, AF_INET, &b);
 	const struct text want = bytes_of(
 		"02000000" "24000180" "0c000180" "08000100c0a8010a" "14000280" "0500010006000000"
 		"0600030001bb0000" "14001980" "0800010029000000" "0800020000000000"
@@ -272,7 +272,7 @@ static void test_body(void)
 	CHECK(b.len == want.len && !memcmp(b.data, want.data, want.len));
 	/* nothing the kernel could look at: the prefix alone */
 	x = (struct flow_filter){ .dst = x.dst };
-	flow_dump_body(&x, &b);
+	flow_dump_body(&x, AF_INET, &b);
 	CHECK(b.len == 4 && b.data[0] == AF_INET);
 	buf_free(&b);
 }
