@@ -9,6 +9,7 @@
 #include "applets/conntrack_top/conntrack_top.h"
 #include "common/base/mem.h"
 #include "common/base/scan.h"
+#include "common/kernel/kmsg.h"
 #include "common/kernel/source.h"
 #include "common/report/redact.h"
 #include "common/report/screen.h"
@@ -19,6 +20,7 @@
 #define LISTEN_MAX_PER_SECOND 20000
 #define REST_FRAMES 9
 #define SPACES_LISTENED_MAX 64
+#define LOG_MAX_AGE_NS (24 * 3600 * 1000000000ull)
 
 struct top top = { .by = BY_SRC };
 
@@ -41,7 +43,7 @@ static const struct opt options[] = {
 	  false, NULL },
 	{ 0, "state", "STATE",
 	  "only flows in this state (TCP: ESTABLISHED, TIME_WAIT ...; others: UNREPLIED, REPLIED, "
-	  "ASSURED)",
+	  "ASSURED); findings are chosen so with --statistics only",
 	  OPT_TEXT, &asked.state, false, NULL },
 	{ 'u', "status", "STATUS", "only flows with this status, whatever their protocol", OPT_TEXT,
 	  &asked.status, false, "ASSURED|SEEN_REPLY|UNREPLIED|SRC_NAT|DST_NAT|OFFLOAD" },
@@ -239,7 +241,6 @@ static void listen_to(struct out *out, struct space *s)
 	if (s->rest) {
 		s->rest--;
 		s->begun_is_old = true;
-		top.begun_all = NA_U64;
 		if (s->rest)
 			return;
 	}
@@ -254,10 +255,10 @@ static void read_events(struct out *out, struct space *s)
 {
 	struct flow_event_counts c;
 
-	if (!top.listens)
-		return;
 	if (!s->is_listening) {
-		listen_to(out, s);
+		top.begun_all = NA_U64;
+		if (top.listens)
+			listen_to(out, s);
 		return;
 	}
 	int err = flow_events_read(&s->events, count_begun, s, &c);
@@ -413,6 +414,31 @@ static void tell_history(struct out *out, const struct space *s)
 				    strcmp(s->name, "host") ? s->name : "");
 }
 
+/* Messages of the last day; the kernel writes only some of them. */
+static void tell_log(struct out *out)
+{
+	struct kmsg_reader reader;
+	struct kmsg_record record;
+	struct text content;
+	unsigned count = 0;
+	uint64_t last_ns = NA_U64;
+
+	if (kmsg_read(&content) < 0)
+		return;
+	kmsg_start(&reader, src_arena(), content);
+	while (kmsg_next(&reader, &record) > 0) {
+		uint64_t age_ns = delta_u64(src_frame()->realtime_ns, record.realtime_ns);
+
+		if (record.kind != KMSG_CONNTRACK_FULL || age_ns > LOG_MAX_AGE_NS)
+			continue;
+		count++;
+		last_ns = record.realtime_ns;
+	}
+	if (count)
+		out_history(out, "conntrack table full in the kernel log: %u lines, last %.8sZ",
+			    count, out_time(out_arena(out), last_ns) + 11);
+}
+
 static void set_footer(void)
 {
 	screen_footer(arena_printf(src_arena(), " q quit  b by: %s  s sort: %s  space %s",
@@ -497,6 +523,8 @@ static int look(struct out *out)
 	if (has_lost_others)
 		out_missing(out, "a dump was disturbed: only the last namespaces' flows are shown");
 	forget_gone();
+	if (looks_done <= 1)
+		tell_log(out);
 	tell_host(out);
 	show_flows(out, order);
 	/* what the next look compares with */

@@ -128,12 +128,13 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 	finding_f64(f, "need_low", need_low);
 	finding_f64(f, "need_high", need_high);
 	finding_u64(f, "entry_bytes", bytes);
-	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries%s",
+	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries",
 		     human_rate(a, s->begun_per_second), human_rate(a, lost), low, high,
-		     human_count(a, need_low), human_count(a, need_high),
-		     lost > 0 ? " (lost ones may be retries)" : "");
-	finding_line(f, "memory %s to %s at %s bytes each", human_bytes(a, need_low * (double)bytes),
-		     human_bytes(a, need_high * (double)bytes), each);
+		     human_count(a, need_low), human_count(a, need_high));
+	finding_line(f, "memory %s to %s at %s bytes each%s",
+		     human_bytes(a, need_low * (double)bytes),
+		     human_bytes(a, need_high * (double)bytes), each,
+		     lost > 0 ? "; what was lost may have been retries" : "");
 }
 
 static void add_where(struct finding *f)

@@ -25,7 +25,7 @@ static const unsigned cycle[] = { BY_SRC, BY_DST, BY_DPORT, BY_SRC | BY_DST | BY
 
 /* A port or a state means little without its protocol. */
 #define NEEDS_PROTOCOL (BY_PROTOCOL | BY_SPORT | BY_DPORT | BY_STATE)
-#define NEEDS_FAMILY (BY_SRC | BY_DST | BY_NAT)
+#define NEEDS_FAMILY (BY_SRC | BY_DST)
 
 int by_parse(const char *text, unsigned *by)
 {
@@ -99,7 +99,9 @@ struct topk_key key_of(const struct flow *f, unsigned by, unsigned space)
 	struct topk_key k = { 0 };
 	uint32_t nat = f->status & (FLOW_SRC_NAT | FLOW_DST_NAT);
 
-	k.words[0] = pack(by & BY_NETNS ? space : 0, by & NEEDS_FAMILY ? f->family : 0,
+	bool has_family = by & NEEDS_FAMILY || (by & BY_NAT && nat);
+
+	k.words[0] = pack(by & BY_NETNS ? space : 0, has_family ? f->family : 0,
 			  by & NEEDS_PROTOCOL ? f->protocol : 0,
 			  (by & BY_SPORT ? (uint32_t)t->sport << 16 : 0) |
 				  (by & BY_DPORT ? t->dport : 0));

@@ -19,6 +19,12 @@ struct space_row {
 	bool has_flows;                /* a dump is never quite of one moment */
 };
 
+/* As COL, but people see it only if some row knows it. */
+#define COL_IF_ANY(row, field, title_, role_, unit_, help_) { \
+	.name = #field, .title = (title_), .help = (help_), .type = COLUMN_TYPE_OF(row, field), \
+	.role = (role_), .unit = (unit_), .hide_if_empty = true, \
+	.offset = offsetof(row, field) + COLUMN_CHECKED(row, field, unit_) }
+
 static const struct column space_columns[] = {
 	COL_NAME(struct space_row, netns, "NETNS", ROLE_KEY, NAME_PLAIN, "network namespace"),
 	COL(struct space_row, count, "COUNT", ROLE_GAUGE, UNIT_COUNT,
@@ -33,8 +39,8 @@ static const struct column space_columns[] = {
 	    "average chain by this namespace's entries: 2 x count / buckets"),
 	COL_EST(struct space_row, new_per_second, new_is_old, "NEW/s", ROLE_GAUGE, UNIT_PER_SECOND,
 		"flows that began (NEW events, lost ones counted); ~: of an earlier interval"),
-	COL(struct space_row, ended_per_second, "END/s", ROLE_GAUGE, UNIT_PER_SECOND,
-	    "flows that ended; known only with net.netfilter.nf_conntrack_events=1"),
+	COL_IF_ANY(struct space_row, ended_per_second, "END/s", ROLE_GAUGE, UNIT_PER_SECOND,
+		   "flows that ended; known only with net.netfilter.nf_conntrack_events=1"),
 	COL(struct space_row, growth_per_second, "GROW/s", ROLE_GAUGE, UNIT_PER_SECOND,
 	    "growth of the count"),
 	COL(struct space_row, drop_per_second, "DROP/s", ROLE_GAUGE, UNIT_PER_SECOND,
@@ -45,12 +51,13 @@ static const struct column space_columns[] = {
 	    "entries not added: two packets wanted the same tuple, or the chain was too long"),
 	COL(struct space_row, invalid_per_second, "INV/s", ROLE_GAUGE, UNIT_PER_SECOND,
 	    "packets of no flow; lost only where a rule drops them"),
-	COL(struct space_row, search_restart_per_second, "RESTART/s", ROLE_GAUGE, UNIT_PER_SECOND,
-	    "lookups begun again while the table was resized"),
-	COL(struct space_row, chain_too_long_per_second, "LONG/s", ROLE_GAUGE, UNIT_PER_SECOND,
-	    "entries not added because their chain was too long (Linux 5.15)"),
-	COL(struct space_row, clash_resolved_per_second, "CLASH/s", ROLE_GAUGE, UNIT_PER_SECOND,
-	    "clashes that were resolved: nothing was lost (Linux 5.10)"),
+	COL_IF_ANY(struct space_row, search_restart_per_second, "AGAIN/s", ROLE_GAUGE,
+		   UNIT_PER_SECOND, "lookups begun again while the table was resized"),
+	COL_IF_ANY(struct space_row, chain_too_long_per_second, "LONG/s", ROLE_GAUGE,
+		   UNIT_PER_SECOND,
+		   "entries not added because their chain was too long (Linux 5.15)"),
+	COL_IF_ANY(struct space_row, clash_resolved_per_second, "CLASH/s", ROLE_GAUGE,
+		   UNIT_PER_SECOND, "clashes that were resolved: nothing was lost (Linux 5.10)"),
 	COL(struct space_row, full_in_ns, NULL, ROLE_GAUGE, UNIT_NS,
 	    "time until count is max at the count's growth"),
 	COL_EST(struct space_row, entry_bytes, entry_bytes_is_assumed, NULL, ROLE_GAUGE, UNIT_BYTES,
@@ -80,11 +87,6 @@ struct flow_row {
 	const struct topk_item *item;
 };
 
-/* As COL, but people see it only if some row knows it. */
-#define COL_IF_ANY(row, field, title_, role_, unit_, help_) { \
-	.name = #field, .title = (title_), .help = (help_), .type = COLUMN_TYPE_OF(row, field), \
-	.role = (role_), .unit = (unit_), .hide_if_empty = true, \
-	.offset = offsetof(row, field) + COLUMN_CHECKED(row, field, unit_) }
 #define KEY(field, title_, unit_, help_) \
 	COL_IF_ANY(struct flow_row, field, title_, ROLE_KEY, unit_, help_)
 
