@@ -2,14 +2,18 @@
  * UDP to many addresses of 127.0.0.0/8, each datagram a flow of its own: what fills a connection
  * tracking table.
  *
- *     spray COUNT FIRST [PORT [SOURCE]]     COUNT datagrams to FIRST, FIRST + 1 ..., port 9999; then
- *                                           prints "sent N refused M"
+ *     spray COUNT FIRST [PORT [SOURCE]]     COUNT datagrams to FIRST, FIRST + 1 ..., port 9999
+ *     spray -p COUNT ADDRESS PORT SOURCE    COUNT datagrams to one ADDRESS from as many ports of
+ *                                           SOURCE, from 1024 on
+ *
+ * Then prints "sent N refused M".
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,8 +30,32 @@ static int udp(const char *address, unsigned port)
 	return fd;
 }
 
+static int from_many_ports(char **argv)
+{
+	const long count = strtol(argv[2], NULL, 10);
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)strtoul(argv[4], NULL, 10)) };
+	long sent = 0, refused = 0;
+
+	if (inet_pton(AF_INET, argv[3], &to.sin_addr) != 1)
+		return 2;
+	for (long i = 0; i < count; i++) {
+		int fd = udp(argv[5], 1024 + (unsigned)i);
+
+		if (sendto(fd, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to)) < 0)
+			refused++;
+		else
+			sent++;
+		close(fd);
+	}
+	printf("sent %ld refused %ld\n", sent, refused);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 6 && !strcmp(argv[1], "-p"))
+		return from_many_ports(argv);
 	if (argc < 3) {
 		fprintf(stderr, "usage: spray COUNT FIRST [PORT [SOURCE]]\n");
 		return 2;
