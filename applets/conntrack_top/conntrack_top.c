@@ -16,10 +16,6 @@
 
 #define INTERVAL_NS 2000000000ull
 #define WAIT_SLICE_NS 250000000ull
-/* Above this rate events are listened to in one interval of ten, so that they stay cheap. */
-#define LISTEN_MAX_PER_SECOND 20000
-#define REST_FRAMES 9
-#define SPACES_LISTENED_MAX 64
 #define LOG_MAX_AGE_NS (24 * 3600 * 1000000000ull)
 
 struct top top = { .by = BY_SRC };
@@ -67,7 +63,6 @@ static const struct opt options[] = {
 };
 
 static struct topk topks[2];
-static unsigned looks_done;
 static enum order order;
 static bool is_paused, is_frame_wanted;
 
@@ -170,7 +165,7 @@ static bool has_filter(void)
 
 static void begin_run(void)
 {
-	looks_done = 0;
+	top.looks = 0;
 	order = ORDER_FLOWS;
 	top.by = BY_SRC;
 	is_paused = false;
@@ -210,178 +205,6 @@ static int start_statistics(int argc, char **argv)
 }
 
 /* ---- a look ---- */
-
-static struct space *space_of(const struct netns *ns)
-{
-	for (size_t i = 0; i < top.space_count; i++)
-		if (top.spaces[i].inode == ns->inode)
-			return &top.spaces[i];
-	top.spaces = mem_grow(top.spaces, &top.space_cap, top.space_count + 1,
-			      sizeof(*top.spaces));
-	struct space *s = &top.spaces[top.space_count];
-
-	*s = (struct space){ .inode = ns->inode, .index = (unsigned)top.space_count++,
-			     .begun_per_second = NA_F64, .ended_per_second = NA_F64 };
-	return s;
-}
-
-static void count_begun(const struct flow *f, void *arg)
-{
-	const struct space *s = arg;
-
-	if (!top.has_filter || flow_matches(&top.filter, f)) {
-		struct topk_key key = key_of(f, top.by, s->index);
-
-		topk_add(&top.begun, &key);
-	}
-}
-
-static void listen_to(struct out *out, struct space *s)
-{
-	if (s->rest) {
-		s->rest--;
-		s->begun_is_old = true;
-		if (s->rest)
-			return;
-	}
-	if (s->index >= SPACES_LISTENED_MAX)
-		return;
-	s->is_listening = flow_events_open(&s->events) >= 0;
-	if (!s->is_listening && src_is_live())
-		out_note(out, "%s: no NEW/s: %s", s->name, fail_text());
-}
-
-static void read_events(struct out *out, struct space *s)
-{
-	struct flow_event_counts c;
-
-	if (!s->is_listening) {
-		top.begun_all = NA_U64;
-		if (top.listens)
-			listen_to(out, s);
-		return;
-	}
-	int err = flow_events_read(&s->events, count_begun, s, &c);
-
-	if (err < 0)
-		out_missing(out, "%s: %s", s->name, fail_text());
-	s->begun_is_old = false;
-	s->begun_lost = c.begun_lost;
-	s->begun_per_second = rate_of(c.begun, top.interval_ns);
-	s->ended_per_second = rate_of(c.ended, top.interval_ns);
-	top.begun_all = sum_u64(top.begun_all, c.begun);
-	if (s->begun_per_second > LISTEN_MAX_PER_SECOND) {
-		flow_events_close(&s->events);
-		s->is_listening = false;
-		s->rest = REST_FRAMES;
-	}
-}
-
-static void count_flow(const struct flow *f, void *arg)
-{
-	struct space *s = arg;
-	struct topk_key key = key_of(f, top.by, s->index);
-	struct topk_item *item = topk_add(top.now, &key);
-	bool is_unreplied = !(f->status & FLOW_SEEN_REPLY);
-
-	item->sums[SUM_ASSURED] += (f->status & FLOW_ASSURED) != 0;
-	item->sums[SUM_UNREPLIED] += is_unreplied;
-	item->sums[SUM_BYTES] = sum_u64(item->sums[SUM_BYTES], f->bytes);
-	item->sums[SUM_PACKETS] = sum_u64(item->sums[SUM_PACKETS], f->packets);
-	s->assured += (f->status & FLOW_ASSURED) != 0;
-	s->unreplied += is_unreplied;
-	if (f->timeout_s != NA_U64) {
-		item->sums[SUM_TIMEOUT_S] += f->timeout_s;
-		item->sums[SUM_TIMEOUTS]++;
-		s->timeout_s += f->timeout_s;
-		s->timeouts++;
-	}
-	if (is_unreplied && s->may_be_flooded) {
-		key = key_of(f, BY_SRC, 0);
-		topk_add(&top.flood_sources, &key);
-		key = key_of_target(f);
-		topk_add(&top.flood_targets, &key);
-	}
-	if (f->status & FLOW_SRC_NAT) {
-		key = key_of_snat(f);
-		topk_add(&top.nat, &key);
-	}
-}
-
-static uint64_t counted_before;        /* flows of other namespaces in top.now */
-static bool has_lost_others;
-
-static void begin_dump(struct space *s)
-{
-	s->assured = s->unreplied = s->timeout_s = s->timeouts = 0;
-	topk_reset(&top.flood_sources);
-	topk_reset(&top.flood_targets);
-	topk_reset(&top.nat);
-}
-
-/* What this namespace gave so far is void, and can't be told from what others gave. */
-static void restart_dump(void *arg)
-{
-	if (top.now->total != counted_before) {
-		has_lost_others |= counted_before > 0;
-		topk_reset(top.now);
-		counted_before = 0;
-	}
-	begin_dump(arg);
-}
-
-static void dump(struct out *out, struct space *s)
-{
-	const struct flow_reader reader = { count_flow, restart_dump, s };
-	int err;
-
-	counted_before = top.now->total;
-	s->may_be_flooded = may_be_flooded(s);
-	begin_dump(s);
-	if (s->now.count == 0)
-		return;
-	err = flow_dump(top.has_filter ? &top.filter : NULL, &reader, &s->dump);
-	if (err < 0) {
-		out_missing(out, "%s: %s", s->name, fail_text());
-		return;
-	}
-	s->has_dump = true;
-	if (s->dump.is_from_proc)
-		out_note(out, "%s: flows are read from /proc/net/nf_conntrack: %s", s->name,
-			 s->dump.refused);
-	if (s->dump.is_partial)
-		out_missing(out, "%s: the dump was disturbed: some flows are not in it", s->name);
-	if (s->dump.garbled)
-		out_missing(out, "%s: %llu flows could not be understood", s->name,
-			    (unsigned long long)s->dump.garbled);
-}
-
-static void read_space(struct out *out, const struct netns *ns, struct space *s)
-{
-	if (!s->name || strcmp(s->name, ns->name) != 0) {
-		free(s->name);
-		s->name = mem_strdup(ns->name);
-	}
-	s->has_before = s->frame && s->frame == looks_done && !s->is_unread;
-	s->before = s->now;
-	s->frame = looks_done + 1;
-	s->has_dump = false;
-	s->is_unread = conntrack_read(&s->now) < 0;
-	if (s->is_unread)
-		out_missing(out, "%s: %s", s->name, fail_text());
-	/* one that was made in the interval counts from zero */
-	if (!s->has_before && looks_done && netns_is_new(ns, src_frame()->index - 1)) {
-		s->before = (struct conntrack){ .is_in_use = true, .max = s->now.max };
-		s->has_before = true;
-	}
-	if (!s->now.is_in_use)
-		return;
-	space_read_packets(s);
-	read_events(out, s);
-	/* growth needs two dumps, but the first report does not wait for it */
-	if (top.dumps && (looks_done || src_frame()->is_only))
-		dump(out, s);
-}
 
 static void tell(struct out *out, const struct space *s)
 {
@@ -493,7 +316,7 @@ static int look_at(struct out *out, const struct netns_list *list)
 static void forget_gone(void)
 {
 	for (size_t i = 0; i < top.space_count; i++)
-		if (top.spaces[i].frame != looks_done + 1 && top.spaces[i].is_listening) {
+		if (top.spaces[i].frame != top.looks + 1 && top.spaces[i].is_listening) {
 			flow_events_close(&top.spaces[i].events);
 			top.spaces[i].is_listening = false;
 		}
@@ -510,27 +333,27 @@ static int look(struct out *out)
 	if (!list.is_complete && asked.netns && !strcmp(asked.netns, "all"))
 		out_missing(out, "some processes can't be looked at: there may be more network "
 				 "namespaces");
-	top.interval_ns = looks_done ? src_frame()->elapsed_ns : 0;
+	top.interval_ns = top.looks ? src_frame()->elapsed_ns : 0;
 	top.before = top.now;
 	top.now = before;
 	topk_reset(top.now);
 	topk_reset(&top.begun);
 	top.begun_all = 0;
-	has_lost_others = false;
+	top.has_lost_others = false;
 	err = look_at(out, &list);
 	if (err < 0)
 		return err;
-	if (has_lost_others)
+	if (top.has_lost_others)
 		out_missing(out, "a dump was disturbed: only the last namespaces' flows are shown");
 	forget_gone();
-	if (looks_done <= 1)
+	if (top.looks <= 1)
 		tell_log(out);
 	tell_host(out);
 	show_flows(out, order);
 	/* what the next look compares with */
 	top.before_by = top.now->total ? top.by : 0;
 	top.before_ns = src_frame()->monotonic_ns;
-	looks_done++;
+	top.looks++;
 	set_footer();
 	is_frame_wanted = false;
 	return 0;

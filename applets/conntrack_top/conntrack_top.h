@@ -22,10 +22,27 @@
 /* What rows are by: a set of these. */
 enum {
 	BY_NETNS = 1 << 0, BY_SRC = 1 << 1, BY_SPORT = 1 << 2, BY_DST = 1 << 3, BY_DPORT = 1 << 4,
-	BY_PROTOCOL = 1 << 5, BY_STATE = 1 << 6, BY_ZONE = 1 << 7, BY_MARK = 1 << 8, BY_NAT = 1 << 9,
+	BY_PROTOCOL = 1 << 5, BY_STATE = 1 << 6, BY_ZONE = 1 << 7, BY_MARK = 1 << 8,
+	BY_NAT = 1 << 9,
 };
 
 enum { SUM_ASSURED, SUM_UNREPLIED, SUM_TIMEOUT_S, SUM_TIMEOUTS, SUM_PACKETS, SUM_BYTES };
+
+/* What its nftables rules say. */
+#define SNAT_RULES_MAX 64
+struct rules {
+	bool is_known;
+	uint64_t invalid_dropped;      /* packets, by all rules that drop invalid ones and count */
+	unsigned invalid_rules;
+	const char *invalid_rule;      /* the first of them; lives as long as the frame */
+	struct snat_rule {
+		bool has_address;
+		uint8_t family, min[16], max[16];
+		uint16_t port_min, port_max;
+	} snat[SNAT_RULES_MAX];
+	size_t snat_count;
+	bool has_more_snat;
+};
 
 /* One network namespace, kept from look to look. */
 struct space {
@@ -43,7 +60,9 @@ struct space {
 	unsigned rest;                 /* frames to go before it listens again */
 	double begun_per_second, ended_per_second;     /* NAN unknown */
 	bool begun_is_old;             /* of an earlier frame: it rests */
-	uint64_t begun_lost;           /* messages of this frame the kernel dropped; all are counted */
+	uint64_t begun_lost;           /* messages of this frame that were dropped; all count */
+
+	struct rules rules, rules_before;
 
 	bool has_dump;
 	bool may_be_flooded;           /* full enough to ask who the unreplied are of */
@@ -53,7 +72,7 @@ struct space {
 
 /* What the parts share. */
 struct top {
-	unsigned by;
+	unsigned by, looks;            /* looks: finished ones */
 	bool dumps, listens;
 	bool has_filter;
 	struct flow_filter filter;
@@ -68,6 +87,8 @@ struct top {
 	uint64_t before_ns;            /* when that was */
 	struct topk begun;             /* of the flows that began */
 	uint64_t begun_all;            /* those whose message was lost included */
+
+	bool has_lost_others;          /* a dump that began anew took others' flows along */
 
 	/* of the namespace being dumped */
 	struct topk flood_sources, flood_targets, nat;
@@ -87,6 +108,16 @@ struct key_parts {
 	uint64_t sport, dport, zone, mark;
 };
 struct key_parts key_parts(struct arena *a, const struct topk_key *key, unsigned by);
+
+/* collect.c */
+struct space *space_of(const struct netns *ns);
+void read_space(struct out *out, const struct netns *ns, struct space *s);     /* inside it */
+
+/* rules.c */
+void space_read_rules(struct out *out, struct space *s);
+/* Ports the rules leave for this key of top.nat: as many, and which. */
+unsigned snat_ports(const struct space *s, const struct topk_key *key, uint16_t *first,
+		    uint16_t *last);
 
 /* rows.c */
 extern const struct table space_table, flow_table;

@@ -17,7 +17,9 @@
 #define CLASH_MIN 10
 #define CLASH_SHARE_MIN 0.001
 #define CHAIN_MIN 8
-#define SNAT_PORTS (65535 - 1024 + 1)  /* nf_nat_l4proto_unique_tuple, unless the rule says otherwise */
+#define INVALID_PER_SECOND_MIN 100
+#define INVALID_SHARE_MIN 0.01
+#define SNAT_PORTS_MIN 10              /* a rule with fewer means to use them all */
 #define SNAT_RISK_MIN 0.85
 #define SNAT_NOW_MIN 0.99
 
@@ -26,19 +28,23 @@ const struct finding_kind conntrack_findings[] = {
 	  "drop moved more than insert_failed while count was at max (less 0.1 %)" },
 	{ "conntrack-top.early-drop", "now", "early_drop moved by >= 10" },
 	{ "conntrack-top.near-full", "risk",
-	  "count >= 90 % of max; or >= 75 % and at most an hour to max at the count's growth; not "
-	  "when one of the two above says more" },
+	  "count >= 90 % of max; or >= 75 % and at most an hour to max at the count's growth; "
+	  "not when one of the two above says more" },
 	{ "conntrack-top.unassured-flood", "risk",
 	  "count >= 50 % of max, >= 50 % of the flows dumped are unreplied, and one source or one "
 	  "destination has >= 50 % of those (needs the dump, without filters)" },
 	{ "conntrack-top.clash", "now",
-	  "insert_failed, without chains too long and not more than drop, moved by >= 10 and >= 0.1 % "
-	  "of the new flows (where these aren't counted: of all packets)" },
+	  "insert_failed, without chains too long and not more than drop, moved by >= 10 and "
+	  ">= 0.1 % of the new flows (where these aren't counted: of all packets)" },
+	{ "conntrack-top.invalid", "now",
+	  "invalid moved by >= 100/s and >= 1 % of all packets, and the counter of an nftables "
+	  "rule that drops invalid packets alone moved" },
 	{ "conntrack-top.long-chains", "now, risk",
 	  "chaintoolong moved; average chain (2 x count / buckets) >= 8" },
 	{ "portrange.snat", "now, risk",
-	  "one SNAT address has >= 85 % of its 64,512 ports in use to one destination; now: >= 99 % "
-	  "and insert_failed moved (needs the dump, without filters)" },
+	  "one SNAT address has >= 85 % of its ports in use to one destination (64,512, unless "
+	  "nftables rules agree on another range, of 10 or more); now: >= 99 % and insert_failed "
+	  "moved (needs the dump, without filters)" },
 	{ NULL, NULL, NULL },
 };
 
@@ -266,7 +272,8 @@ static void report_long_chains(struct out *out, const struct space *s)
 	finding_u64(f, "buckets", s->now.buckets);
 	finding_f64(f, "average_chain", chain);
 	if (failed)
-		finding_line(f, "%s flows not added: their hash chain was too long", count(a, failed));
+		finding_line(f, "%s flows not added: their hash chain was too long",
+			     count(a, failed));
 	finding_line(f, "average chain 2 x %s / %s buckets = %.1f by this namespace's entries",
 		     count(a, s->now.count), count(a, s->now.buckets), chain);
 	finding_line(f, "needs  %s buckets of 8 bytes for chains of 2 (nf_conntrack_buckets)",
@@ -325,6 +332,46 @@ static void report_clash(struct out *out, const struct space *s)
 	finding_proof(f, "insert_failed +%s, drop +%s in /proc/net/stat/nf_conntrack",
 		      count(a, failures(s)), count(a, drops(s)));
 	finding_next(f, "perfbox conntrack-top%s --by nat,dst,dport -u SRC_NAT", netns_word(a, s));
+	out_finding(out, f);
+}
+
+/* By counting rules, in the interval; before the first invalid packet they had counted none. */
+static uint64_t invalid_dropped(const struct space *s)
+{
+	uint64_t before = s->rules_before.is_known ? s->rules_before.invalid_dropped : NA_U64;
+
+	if (s->has_before && s->before.invalid == 0)
+		before = 0;
+	if (!s->rules.is_known || before == NA_U64 || s->rules.invalid_dropped < before)
+		return 0;
+	return s->rules.invalid_dropped - before;
+}
+
+static void report_invalid(struct out *out, const struct space *s)
+{
+	struct arena *a = out_arena(out);
+	uint64_t invalid = moved_surely(s, s->now.invalid, s->before.invalid);
+	uint64_t packets = s->has_before ? delta_u64(s->packets, s->packets_before) : NA_U64;
+	uint64_t dropped = invalid_dropped(s);
+
+	if (!dropped || !(rate_of(invalid, top.interval_ns) >= INVALID_PER_SECOND_MIN) ||
+	    !(ratio_of(invalid, packets) >= INVALID_SHARE_MIN))
+		return;
+	struct finding *f = start(out, s, "conntrack-top.invalid", STATE_NOW, "nf_conntrack");
+
+	f->lost = rate_of(dropped, top.interval_ns);
+	finding_u64(f, "invalid", invalid);
+	finding_u64(f, "dropped", dropped);
+	finding_u64(f, "packets", packets);
+	finding_u64(f, "interval_ns", top.interval_ns);
+	finding_line(f, "%s packets belonged to no flow (%s, %s of all); a rule dropped %s",
+		     count(a, invalid), human_rate(a, rate_of(invalid, top.interval_ns)),
+		     human_ratio(a, ratio_of(invalid, packets)), count(a, dropped));
+	finding_line(f, "they come late (after the flow's end), out of window, or one way only "
+		     "(asymmetric routes)");
+	finding_proof(f, "invalid +%s in /proc/net/stat/nf_conntrack; nft -a list ruleset: %s%s",
+		      count(a, invalid), s->rules.invalid_rule,
+		      s->rules.invalid_rules > 1 ? " and others" : "");
 	out_finding(out, f);
 }
 
@@ -399,11 +446,13 @@ static void report_snat(struct out *out, const struct space *s, const struct top
 {
 	struct arena *a = out_arena(out);
 	uint64_t used = item->count - item->error;
-	double share = (double)used / SNAT_PORTS;
+	uint16_t first, last;
+	unsigned ports = snat_ports(s, &item->key, &first, &last);
+	double share = (double)used / ports;
 	bool is_now = share >= SNAT_NOW_MIN && failures(s);
 	struct key_parts k = key_parts(a, &item->key, BY_SRC | BY_DST | BY_DPORT);
 
-	if (share < SNAT_RISK_MIN)
+	if (share < SNAT_RISK_MIN || ports < SNAT_PORTS_MIN)
 		return;
 	const char *address = redact_name(a, NAME_ADDRESS, k.src);
 	const char *to = end_text(a, k.dst, k.dport, k.protocol);
@@ -412,11 +461,11 @@ static void report_snat(struct out *out, const struct space *s, const struct top
 
 	f->lost = is_now ? rate_of(failures(s), top.interval_ns) : 0;
 	finding_u64(f, "ports_used", used);
-	finding_u64(f, "ports_usable", SNAT_PORTS);
+	finding_u64(f, "ports_usable", ports);
 	finding_u64(f, "insert_failed", failures(s));
 	finding_line(f, "%s of %s ports of SNAT address %s in use to %s", count(a, used),
-		     count(a, SNAT_PORTS), address, to);
-	finding_line(f, "ports  1024 to 65535, unless the rule says otherwise");
+		     count(a, ports), address, to);
+	finding_line(f, "ports  %u to %u, as far as nftables rules say", first, last);
 	finding_line(f, "needs  %.1f SNAT addresses at this load for half of the ports free",
 		     2 * share);
 	finding_proof(f, "conntrack -L -d %s --src-nat, lines with dport=%u in the reply",
@@ -431,6 +480,7 @@ void report_space(struct out *out, const struct space *s)
 	report_early_drop(out, s);
 	report_near_full(out, s);
 	report_clash(out, s);
+	report_invalid(out, s);
 	report_long_chains(out, s);
 	if (!s->has_dump || top.has_filter)
 		return;

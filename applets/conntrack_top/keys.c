@@ -74,7 +74,8 @@ unsigned by_next(unsigned by)
 /*
  * words[0]  space 16, family 8, protocol 8, sport 16, dport 16
  * words[1]  zone 16, state 8, NAT 8, mark 32
- * words[2] and [3] source, [4] and [5] destination, [6] and [7] the address NAT put in, [8] its port
+ * words[2] and [3] source, [4] and [5] destination, [6] and [7] the address NAT put in, [8] its
+ *           port
  */
 static uint64_t pack(uint64_t a16, uint64_t b8, uint64_t c8, uint64_t d32)
 {

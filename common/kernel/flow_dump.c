@@ -220,7 +220,7 @@ static int ask_family(struct walk *w)
 	return err < 0 ? err : ask(w, w->filter, AF_INET6, false);
 }
 
-/* A kernel that does not know the filter is asked for all; so is a run that was saved without it. */
+/* A kernel that does not know the filter is asked for all; so is a run saved without it. */
 static int ask_filtered(struct walk *w)
 {
 	int err = ask_family(w);
@@ -281,5 +281,5 @@ int flow_dump(const struct flow_filter *filter, const struct flow_reader *reader
 	err = read_lines(&w);
 	dump->refused = refused;
 	free(w.recent);
-	return err < 0 ? fail(-err, "flows: %s, and there is no /proc/net/nf_conntrack", refused) : 0;
+	return err < 0 ? fail(-err, "flows: %s, and no /proc/net/nf_conntrack", refused) : 0;
 }

@@ -48,6 +48,7 @@ void flow_dump_body(const struct flow_filter *filter, uint8_t family, struct buf
 struct flow_recent {
 	uint64_t sets[FLOW_RECENT_SETS][FLOW_RECENT_WAYS];     /* latest first; 0: none */
 };
-bool flow_is_repeated(struct flow_recent *recent, const struct flow *f);       /* and remembers it */
+/* and remembers it */
+bool flow_is_repeated(struct flow_recent *recent, const struct flow *f);
 
 #endif

@@ -152,37 +152,54 @@ fi
 
 begin "clash: SNAT without a free port at a nearly empty table is not a full table"
 rm -f "$work/happened"
-$in_busy true && ip link add ct-a netns "$busy" type veth peer name ct-b netns "$peer" 2>/dev/null || has_veth=no
-if [ -z "$has_nft" ] || [ "${has_veth-}" = no ] ||
-	! $in_busy nft 'add table ip n; add chain ip n p { type nat hook postrouting priority 100; };
-		add rule ip n p udp dport 53 snat to 10.77.0.1:2000-2009' 2>/dev/null; then
-	skip_test "no nft with NAT, or no veth"
-else
+# two ends of a link, and NAT between them
+set_up_nat()
+{
+	[ -n "$has_nft" ] || return 1
 	empty
-	ip link add ct-a netns "$busy" type veth peer name ct-b netns "$peer"
-	for end in "$busy ct-a 10.77.0.1" "$peer ct-b 10.77.0.2"; do
-		# shellcheck disable=SC2086 # three words
-		set -- $end
-		ip -n "$1" addr add "$3/24" dev "$2"
-		ip -n "$1" link set "$2" up
-	done
+	ip link add ct-a netns "$busy" type veth peer name ct-b netns "$peer" || return 1
+	ip -n "$busy" addr add 10.77.0.1/24 dev ct-a
 	ip -n "$busy" addr add 10.77.0.9/24 dev ct-a
+	ip -n "$busy" link set ct-a up
+	ip -n "$peer" addr add 10.77.0.2/24 dev ct-b
+	ip -n "$peer" link set ct-b up
 	$in_busy nft 'add table ip n; add chain ip n p { type nat hook postrouting priority 100; };
 		add rule ip n p udp dport 53 snat to 10.77.0.1:2000-2009; add rule ip n p udp dport 54 snat to 10.77.0.9'
+}
+if ! set_up_nat 2>"$work/nat"; then
+	skip_test "no nft with NAT, or no veth: $(head -n 1 "$work/nat")"
+else
 	watch "$in_busy $helpers/spray -p 40 10.77.0.2 53 10.77.0.1"
 	want_match "$work/happened" '^sent [0-9]+ refused [1-9]'
-	want_that "found: $(found)" [ "$(found)" = "conntrack-top.clash now $busy;" ]
+	want_that "found: $(found)" [ "$(found)" = "conntrack-top.clash now $busy;portrange.snat now $busy;" ]
+	want_match "$work/findings" '"subject":"10.77.0.1 to 10.77.0.2:53/udp"'
+	want_that "the rule's ten ports" [ "$(evidence portrange.snat ports_used),$(evidence portrange.snat ports_usable)" = 10,10 ]
 	refused=$(sed -n 's/.*refused //p' "$work/happened")
 	want_that "insert_failed is what was refused" [ "$(evidence conntrack-top.clash insert_failed)" = "$refused" ]
 	want_that "and so is drop" [ "$(evidence conntrack-top.clash drop)" = "$refused" ]
 
 	begin "SNAT: one address has most of its ports in use to one destination, and hardly any to another"
 	$in_busy "$helpers/spray" -p 56000 10.77.0.2 54 10.77.0.1 >/dev/null
-	$in_busy "$helpers/spray" -p 5 10.77.0.2 53 10.77.0.9 >/dev/null
+	$in_busy nft flush chain ip n p
+	$in_busy nft add rule ip n p udp dport 54-55 snat to 10.77.0.9
+	$in_busy "$helpers/spray" -p 5 10.77.0.2 55 10.77.0.1 >/dev/null
 	watch ":" --by nat,dst,dport
 	want_that "found: $(found)" [ "$(found)" = "portrange.snat risk $busy;" ]
 	want_that "ports: $(evidence portrange.snat ports_used)" near "$(evidence portrange.snat ports_used)" 56000 10
 	want_match "$work/findings" '"subject":"10.77.0.9 to 10.77.0.2:54/udp"'
+
+	begin "a rule drops invalid packets and counts them; where none does, they are a row"
+	empty
+	$in_quiet "$helpers/spray" -i 2000 127.0.0.1 >/dev/null
+	$in_busy nft 'add table inet f; add chain inet f i { type filter hook input priority 0; };
+		add rule inet f i ct state invalid counter drop'
+	before=$(stat_of "$busy" invalid)
+	watch "$in_busy $helpers/spray -i 3000 127.0.0.1; $in_quiet $helpers/spray -i 3000 127.0.0.1"
+	after=$(stat_of "$busy" invalid)
+	want_that "found: $(found)" [ "$(found)" = "conntrack-top.invalid now $busy;" ]
+	want_that "invalid as counted by hand: $((after - before))" [ "$(evidence conntrack-top.invalid invalid)" = $((after - before)) ]
+	dropped=$($in_busy nft list chain inet f i | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
+	want_that "dropped as the rule counted: $dropped" [ "$(evidence conntrack-top.invalid dropped)" = "$dropped" ]
 fi
 
 begin "counts alone take nothing away; a dump reaps what has expired"

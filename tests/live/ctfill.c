@@ -1,11 +1,11 @@
 /*
- * Puts flows into the connection tracking table of the namespace it is in, by ctnetlink: as many and
- * as answered as a test wants.
+ * Puts flows into the connection tracking table of the namespace it is in, by ctnetlink: as many
+ * and as answered as a test wants.
  *
  *     ctfill COUNT [assured|replied|unreplied [FIRST [SECONDS [PORTS]]]]
  *
- * COUNT udp flows to 10.99.0.1 port 53 from FIRST (10.0.0.0), FIRST + 1 ..., PORTS (1) of each, from
- * port 1000 on. Prints "added N refused N".
+ * COUNT udp flows to 10.99.0.1 port 53 from FIRST (10.0.0.0), FIRST + 1 ..., PORTS (1) of each,
+ * from port 1000 on. Prints "added N refused N".
  */
 #include <arpa/inet.h>
 #include <errno.h>

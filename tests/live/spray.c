@@ -6,6 +6,8 @@
  *     spray -p COUNT ADDRESS PORT SOURCE    COUNT datagrams to one ADDRESS from as many ports of
  *                                           SOURCE, from 1024 on
  *
+ *     spray -i COUNT ADDRESS                COUNT ICMP echo replies that nobody asked for: invalid
+ *
  * Then prints "sent N refused M".
  */
 #include <arpa/inet.h>
@@ -52,8 +54,31 @@ static int from_many_ports(char **argv)
 	return 0;
 }
 
+/* Type 0, code 0, checksum, id 7, sequence 0. */
+static int unasked(char **argv)
+{
+	const long count = strtol(argv[2], NULL, 10);
+	const unsigned char reply[8] = { 0, 0, 0xff, 0xf8, 0, 7, 0, 0 };
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	long sent = 0, refused = 0;
+
+	if (fd < 0 || inet_pton(AF_INET, argv[3], &to.sin_addr) != 1)
+		return 2;
+	for (long i = 0; i < count; i++)
+		if (sendto(fd, reply, sizeof(reply), 0, (const struct sockaddr *)&to, sizeof(to)) <
+		    0)
+			refused++;
+		else
+			sent++;
+	printf("sent %ld refused %ld\n", sent, refused);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && !strcmp(argv[1], "-i"))
+		return unasked(argv);
 	if (argc == 6 && !strcmp(argv[1], "-p"))
 		return from_many_ports(argv);
 	if (argc < 3) {

@@ -136,15 +136,15 @@ static void test_cut_messages(void)
 	"ipv4     2 icmp     1 29 src=192.0.2.1 dst=192.0.2.2 type=8 code=0 id=77 [UNREPLIED] " \
 	"src=192.0.2.2 dst=192.0.2.1 type=0 code=0 id=77 mark=0 use=2"
 #define LINE_OFFLOAD \
-	"ipv4     2 tcp      6 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 dst=10.0.0.1 " \
-	"sport=2 dport=1 [OFFLOAD] mark=0 zone=0 use=2"
+	"ipv4     2 tcp      6 src=10.0.0.1 dst=10.0.0.2 sport=1 dport=2 src=10.0.0.2 " \
+	"dst=10.0.0.1 sport=2 dport=1 [OFFLOAD] mark=0 zone=0 use=2"
 /* ip_conntrack, up to 2.6.30 */
 #define LINE_OLD \
 	"tcp      6 431999 TIME_WAIT src=10.0.0.1 dst=10.0.0.2 sport=32768 dport=22 " \
 	"src=10.0.0.2 dst=10.0.0.1 sport=22 dport=32768 [ASSURED] use=1"
 #define LINE_OLD_UDP \
-	"udp      17 27 src=10.0.0.1 dst=10.0.0.9 sport=5 dport=53 packets=1 bytes=60 [UNREPLIED] " \
-	"src=10.0.0.9 dst=10.0.0.1 sport=53 dport=5 packets=0 bytes=0 mark=0 use=1"
+	"udp      17 27 src=10.0.0.1 dst=10.0.0.9 sport=5 dport=53 packets=1 bytes=60 " \
+	"[UNREPLIED] src=10.0.0.9 dst=10.0.0.1 sport=53 dport=5 packets=0 bytes=0 mark=0 use=1"
 
 static void test_lines(void)
 {
