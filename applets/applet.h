@@ -43,6 +43,14 @@ struct mode {
 	 * NULL: no samples.
 	 */
 	uint64_t (*poll)(void);
+	/*
+	 * Live, instead of the loop's own sleep: waits till CLOCK_MONOTONIC is due_ns, half a
+	 * second at most. 1: the next frame now; 0: not yet; -1: the last one, then the end. NULL:
+	 * the loop sleeps.
+	 */
+	int (*wait)(uint64_t due_ns);
+	/* Whether people at a terminal get a screen redrawn in place (screen.h); NULL: no. */
+	bool (*wants_screen)(void);
 	/* Or it owns its time: returns 0 or -errno. */
 	int (*run)(struct out *out);
 	/* Back as before start; may be called after a failed start. */

@@ -171,11 +171,7 @@ struct bpf_iter__task_file {
 	struct file *file;             /* NULL behind the last one */
 };
 
-/* include/net: sock.h, inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h */
-struct sock_common {
-	unsigned short skc_family;
-};
-
+/* include/net: inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h */
 struct inet_bind_bucket {
 	unsigned short port;
 	signed char fastreuse, fastreuseport;  /* below 0: connect() made it */

@@ -242,6 +242,15 @@ uint64_t out_limit(const struct out *o, const struct out_table *t)
 	return o->config.format == OUT_PEOPLE ? PEOPLE_TOP : NA_U64;
 }
 
+uint64_t out_rows_wanted(struct out *o, const struct table *t)
+{
+	if (o->collecting)
+		return 0;
+	const struct out_table *slot = out_table_of(o, t);
+
+	return slot->left_out ? 0 : slot->sort ? NA_U64 : out_limit(o, slot);
+}
+
 size_t out_ranked_findings(struct out *o, struct finding ***list)
 {
 	struct finding **ranked = arena_alloc(&o->frame, o->finding_count * sizeof(*ranked));

@@ -54,6 +54,11 @@ bool out_wants_rows(const struct out *o);
 /* people only: a line in front of everything */
 void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 void out_row(struct out *o, const struct table *t, const void *row);   /* copied; strings are not */
+/*
+ * How many rows of t will be printed if they come in the order of their printing; NA_U64: all, or
+ * they are put in order here (--sort, the table's own).
+ */
+uint64_t out_rows_wanted(struct out *o, const struct table *t);
 void out_finding(struct out *o, struct finding *f);    /* f lives in out_arena or longer */
 /* Is that column of t printed, or sorted by? What only it needs is read only then. */
 bool out_shows(struct out *o, const struct table *t, const char *column);
