@@ -157,7 +157,7 @@ static void add_need(struct arena *a, struct finding *f, const struct outlook *o
 	if (!(o->need_ports > 0))
 		return;
 	finding_line(f, "needs  %s%s in use + %s closed here x %s = %s ports",
-		     o->free ? "" : "more than ", human_count(a, (double)o->active),
+		     o->free ? "" : "at least ", human_count(a, (double)o->active),
 		     human_rate(a, o->holds_per_second), hold_text(a, o),
 		     human_count(a, o->need_ports));
 }

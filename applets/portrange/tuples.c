@@ -216,6 +216,9 @@ static void forecast(const struct tuple *t, struct outlook *o)
 	o->growth_per_second = ((double)o->held - t->held_before) / interval_s;
 	bool is_filling = o->active > t->active_before || o->need_ports >= (double)o->usable;
 
+	/* connections that could not be made are not seen */
+	if (!o->free && o->need_ports < (double)o->usable)
+		o->need_ports = NA_F64;
 	if (!o->free)
 		o->left_ns = 0;
 	else if (o->growth_per_second > 0 && is_filling)
