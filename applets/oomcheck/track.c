@@ -6,7 +6,7 @@
 #include "common/base/mem.h"
 #include "common/kernel/source.h"
 
-#define SPACING_NS 5000000000ull       /* points are at least this far apart ... */
+#define SPACING_NS 4000000000ull       /* points are at least this far apart ... */
 #define POINTS_MAX 16                  /* ... and the latest so many are kept */
 #define RUN_LOOKS_MIN 3
 #define RUN_NS_MIN 30000000000ull
@@ -82,7 +82,7 @@ bool track_growth(const struct track *t, struct growth *g)
 	const struct track_point *first = &t->points[0], *last = &t->points[t->point_count - 1],
 				 *middle = &t->points[t->point_count / 2];
 
-	if (last->time_ns - first->time_ns < RUN_NS_MIN || last->bytes <= middle->bytes)
+	if (last->time_ns - first->time_ns < RUN_NS_MIN || last->bytes <= last[-1].bytes)
 		return false;
 	double whole = speed(first, last), half = speed(middle, last);
 
