@@ -49,7 +49,8 @@ static const struct column kill_columns[] = {
 	COL_NAME_IF_ANY(struct kill_row, names, "NAMES", ROLE_TEXT, NAME_CONTAINER,
 			"container and pod, as far as path and host tell"),
 	COL(struct kill_row, cause, "CAUSE", ROLE_TEXT, UNIT_TEXT,
-	    "own limit, ancestor's limit, host, cpuset or policy nodes, or a userspace killer"),
+	    "own limit, ancestor's limit, host, cpuset or policy nodes, sysrq, or a userspace "
+	    "killer"),
 	COL_NAME(struct kill_row, limited_by, NULL, ROLE_TEXT, NAME_CGROUP,
 		 "the group that was at its limit"),
 	COL(struct kill_row, usage_bytes, "USAGE", ROLE_GAUGE, UNIT_BYTES,
@@ -409,6 +410,15 @@ static void say_gaps(struct out *out)
 			 "limits of those kills are unknown", some(a, log->suppressed, "report"));
 }
 
+/* A host that counts no kill since boot has none in its log either. */
+static void say_unreadable(struct out *out)
+{
+	if (host_now()->kills == 0)
+		out_note(out, "kernel log: %s; this host counts no kill since boot", fail_text());
+	else
+		out_missing(out, "kernel log: %s", fail_text());
+}
+
 static int look_at_file(struct out *out)
 {
 	if (kills.is_started)
@@ -440,7 +450,7 @@ int kills_look(struct out *out)
 	kills.fresh = kills.log.count;
 	kills.is_read = kmsg_read(&content) >= 0;
 	if (!kills.is_read) {
-		out_missing(out, "kernel log: %s", fail_text());
+		say_unreadable(out);
 		return 0;
 	}
 	kills.log.boot_realtime_ns = kmsg_boot_realtime();

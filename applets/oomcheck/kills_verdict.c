@@ -19,6 +19,8 @@ const char *kill_cause(const struct oom_kill *k)
 {
 	if (k->killer != OOM_BY_KERNEL)
 		return oom_killer_name(k->killer);
+	if (k->is_manual)
+		return "sysrq";
 	switch (k->constraint) {
 	case OOM_HOST:
 	case OOM_NONE:
@@ -158,6 +160,8 @@ const char *kill_verdict(struct arena *a, const struct oom_kill *k)
 				    oom_killer_name(k->killer),
 				    k->reason && !redact_is_on() ? ": " : "",
 				    k->reason && !redact_is_on() ? k->reason : "");
+	if (k->is_manual)
+		return "somebody asked for it (sysrq f), not the kernel";
 	why = k->constraint == OOM_MEMCG ? memcg_verdict(a, k) : host_verdict(a, k);
 	if (k->is_nobody)
 		return arena_printf(a, "nobody was left to kill%s: %s",

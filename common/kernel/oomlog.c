@@ -90,6 +90,7 @@ static void on_kernel_line(struct oomlog *log, const struct logline *l)
 {
 	const struct text t = l->text;
 	struct text name;
+	bool is_manual;
 
 	switch (*t.data) {
 	case 'M':
@@ -135,8 +136,8 @@ static void on_kernel_line(struct oomlog *log, const struct logline *l)
 		oomreport_stats(log, l);
 		break;
 	}
-	if (oomline_invoked(t, &name))
-		oomreport_invoked(log, l, name);
+	if (oomline_invoked(t, &name, &is_manual))
+		oomreport_invoked(log, l, name, is_manual);
 }
 
 static void count_sequence(struct oomlog *log, uint64_t sequence)

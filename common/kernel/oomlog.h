@@ -54,6 +54,7 @@ struct oom_kill {
 	uint64_t sequence, line;       /* of /dev/kmsg; in the file, from 1 */
 
 	enum oom_constraint constraint;
+	bool is_manual;                /* by sysrq f: memory had not run out */
 	const char *nodes;             /* "0-1": what the constraint left; NULL */
 	const char *invoker;           /* whose allocation failed */
 	uint64_t invoker_pid;

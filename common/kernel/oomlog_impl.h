@@ -36,8 +36,8 @@ struct oom_facts {
 };
 bool oomline_facts(struct text text, struct text known, struct oom_facts *f);
 
-/* "x invoked oom-killer: gfp_mask=0xd0" -> x */
-bool oomline_invoked(struct text text, struct text *comm);
+/* "x invoked oom-killer: gfp_mask=0xd0" -> x; order=-1 in it: sysrq asked for it (since 4.2) */
+bool oomline_invoked(struct text text, struct text *comm, bool *is_manual);
 /* "CPU: 0 UID: 0 PID: 202 Comm: x" */
 bool oomline_cpu_pid(struct text text, uint64_t *pid);
 /* "Task in /v killed as a result of limit of /l" */
@@ -107,6 +107,7 @@ struct oom_report {
 	uint64_t boot_ns;              /* of its first line */
 	const char *invoker;
 	uint64_t invoker_pid;          /* 0 unknown */
+	bool is_manual;
 	const char *cgroup, *limited_by, *stat_path;
 	bool has_memory;
 	struct oom_usage memory, memsw, swap, kmem;
@@ -125,7 +126,8 @@ void oomreport_init(struct oomlog *log);
 void oomreport_forget(struct oomlog *log);
 /* The report this line is of; begun if there is none. */
 struct oom_report *oomreport_of(struct oomlog *log, const struct logline *l);
-void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text comm);
+void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text comm,
+		       bool is_manual);
 void oomreport_cpu(struct oomlog *log, const struct logline *l);
 void oomreport_task_in(struct oomlog *log, const struct logline *l);
 bool oomreport_usage(struct oomlog *log, const struct logline *l);

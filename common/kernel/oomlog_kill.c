@@ -96,6 +96,7 @@ static void add_report(struct oomlog *log, const struct logline *l, struct oom_k
 {
 	if (r->is_mixed)
 		return;
+	k->is_manual = r->is_manual;
 	k->invoker = r->invoker;
 	k->invoker_pid = r->invoker_pid ? r->invoker_pid : NA_U64;
 	if (r->has_memory || r->limited_by || r->stat_path) {
@@ -359,5 +360,8 @@ void oomkill_user(struct oomlog *log, const struct logline *l)
 		return;
 	k->killer = u.killer;
 	k->cgroup = oomlog_copy(log, l, u.cgroup);
+	/* oomd's are relative to where cgroups are mounted */
+	if (*k->cgroup != '/')
+		k->cgroup = arena_printf(log->arena, "/%s", k->cgroup);
 	k->reason = oomlog_copy(log, l, u.reason);
 }

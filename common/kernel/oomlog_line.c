@@ -292,7 +292,7 @@ bool oomline_facts(struct text text, struct text known, struct oom_facts *f)
 
 /* ---- the rest of a report ---- */
 
-bool oomline_invoked(struct text text, struct text *comm)
+bool oomline_invoked(struct text text, struct text *comm, bool *is_manual)
 {
 	const struct text head = { text.data, text.len < 2 * OOM_NAME_MAX ? text.len :
 									    2 * OOM_NAME_MAX };
@@ -301,6 +301,7 @@ bool oomline_invoked(struct text text, struct text *comm)
 	if (!p || p - text.data > OOM_NAME_MAX)
 		return false;
 	*comm = up_to(text, p);
+	*is_manual = find(behind(text, p, " invoked"), ", order=-1,") != NULL;
 	return true;
 }
 

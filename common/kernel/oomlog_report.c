@@ -69,7 +69,8 @@ void oomreport_init(struct oomlog *log)
 
 /* ---- what they add ---- */
 
-void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text comm)
+void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text comm,
+		       bool is_manual)
 {
 	struct oom_report *r = oomreport_of(log, l);
 	/* one is told of still, and nothing says whose line is whose */
@@ -79,6 +80,7 @@ void oomreport_invoked(struct oomlog *log, const struct logline *l, struct text 
 	begin_report(log, r, l->caller);
 	r->boot_ns = l->boot_ns;
 	r->is_mixed = is_mixed;
+	r->is_manual = is_manual;
 	r->invoker = oomlog_copy(log, l, comm);
 }
 

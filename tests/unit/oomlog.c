@@ -319,7 +319,7 @@ static void test_others(void)
 		CHECK_STR(log.kills[2].cgroup, "/a due to x");
 		CHECK_STR(log.kills[2].reason, "memory pressure for /a being 9%");
 		CHECK(log.kills[3].killer == OOM_BY_OOMD);
-		CHECK_STR(log.kills[3].cgroup, "a b/c d");
+		CHECK_STR(log.kills[3].cgroup, "/a b/c d");
 	}
 	CHECK(log.suppressed == 10);
 	oomlog_free(&log);
@@ -404,6 +404,25 @@ static void test_callers(void)
 	oomlog_free(&log);
 }
 
+/* sysrq f says so by an order that no allocation has. */
+static void test_manual(void)
+{
+	static const char *const orders[] = { "-1", "0", "-10" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "kworker/0:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=%s, "
+			 "oom_score_adj=0\nOut of memory: Killed process 4 (d) total-vm:9kB\n",
+			 orders[i]);
+		struct oomlog log = read_log(text_of(text));
+
+		CHECK(log.count == 1 && log.kills[0].is_manual == (i == 0));
+		oomlog_free(&log);
+	}
+}
+
 static void test_within(void)
 {
 	CHECK(oom_is_within("/a", "/a") && oom_is_within("/a/b", "/a") && oom_is_within("/a", "/"));
@@ -425,6 +444,7 @@ int main(void)
 	test_gap();
 	test_tasks();
 	test_callers();
+	test_manual();
 	test_within();
 	arena_free(&arena);
 	return check_done("oomlog");
