@@ -185,7 +185,7 @@ static struct belief_view view_of(const struct process *p)
 	};
 }
 
-/* Whether the stated allowances would decide what only a measurement should. */
+/* Whether a stated sum would decide, or be told, where a measured one should. */
 static bool is_open(const struct process *p, const struct belief *b)
 {
 	if (p->is_asked)
@@ -193,7 +193,7 @@ static bool is_open(const struct process *p, const struct belief *b)
 	const char *verdict = process_is_limited(p) ?
 		belief_verdict(b, p->group->effective_limit_bytes) : NULL;
 
-	return verdict && !strcmp(verdict, "tight");
+	return verdict && strcmp(verdict, "fits") != 0;
 }
 
 static void measure_heap(const struct process *p, uint64_t heap)
