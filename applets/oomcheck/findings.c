@@ -38,8 +38,9 @@ const struct finding_kind oomcheck_findings[] = {
 	  "some "
 	  "was >= 1 %; page cache at the limit is none" },
 	{ "oomcheck.growing", "risk",
-	  "unreclaimable memory rose at each of >= 3 looks over >= 30 s, by >= 1 MiB and >= 0.05 % "
-	  "of the limit, and nothing is left in <= 1 h at that rate" },
+	  "unreclaimable memory rose in >= 3 looks over >= 30 s, with neither a fall nor a stop of "
+	  "20 s, by >= 1 MiB and >= 0.05 % of the limit, and nothing is left in <= 1 h at that "
+	  "rate" },
 	{ "oomcheck.pressure", "now",
 	  "all tasks of a group (or of the host, where no group does) waited for memory >= 5 % of "
 	  "the interval" },
