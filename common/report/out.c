@@ -100,6 +100,11 @@ struct arena *out_arena(struct out *o)
 	return &o->frame;
 }
 
+bool out_wants_rows(const struct out *o)
+{
+	return !o->collecting;
+}
+
 void out_host(struct out *o, const char *format, ...)
 {
 	va_list args;

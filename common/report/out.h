@@ -49,6 +49,8 @@ struct out *out_collect(const char *applet);
 
 void out_frame_begin(struct out *o, uint64_t realtime_ns);
 struct arena *out_arena(struct out *o);         /* strings of rows; until the next frame begins */
+/* False: rows are dropped (out_collect), so only what findings need must be read. */
+bool out_wants_rows(const struct out *o);
 /* people only: a line in front of everything */
 void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 void out_row(struct out *o, const struct table *t, const void *row);   /* copied; strings are not */
