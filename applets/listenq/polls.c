@@ -9,8 +9,9 @@
 #include "applets/listenq/listenq.h"
 #include "common/kernel/source.h"
 
-/* All polls together may take this part of the time: with many namespaces there are fewer. */
-#define POLL_SHARE_MAX 20
+/* All polls together may take one part in so many of the time: with many namespaces there are
+ * fewer. */
+#define POLL_SHARE_MAX 50
 
 /* So many polls somebody must have waited before the processes are looked at. */
 #define STUCK_POLLS 3
