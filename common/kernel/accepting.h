@@ -39,8 +39,8 @@ struct accept_threads {
  * All threads of pid. fd: its descriptor of the listening socket, which tells accept on that one
  * from accept on another; where the call's arguments may not be read, any accept counts. 0, or
  * -ENOENT it is gone, -errno with fail text. Which of running and runnable it is takes two frames,
- * 15 ms apart or more, in each of which the thread is runnable when looked at. Costs 15 us a process
- * and 12 us a thread.
+ * 15 ms apart or more, in each of which the thread is runnable when looked at. Costs 15 us a
+ * process and 12 us a thread.
  */
 int accept_look(uint32_t pid, uint32_t fd, struct accept_threads *threads);
 

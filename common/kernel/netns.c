@@ -35,6 +35,7 @@ struct search {
 	struct found **items;
 	size_t count, cap;
 	bool is_complete, has_descriptors;
+	bool is_first_hidden;          /* PID 1's could not be read */
 };
 
 bool netns_parse_link(struct text target, uint64_t *inode)
@@ -129,7 +130,10 @@ static void find_of_process(struct search *s, struct src_dir *proc, uint32_t pid
 	snprintf(name, sizeof(name), "%u/ns/net", pid);
 	int gone = src_dir_link(proc, name, &target);
 
-	s->is_complete &= gone != -EACCES && gone != -EPERM;
+	if (gone == -EACCES || gone == -EPERM) {
+		s->is_first_hidden |= pid == 1;
+		s->is_complete &= pid == 1;
+	}
 	if (gone < 0 || !netns_parse_link(text_of(target), &inode))
 		return;
 	struct found *f = find(s, inode);
@@ -165,7 +169,7 @@ int netns_count(struct netns_count *count)
 	int err = find_all(&s);
 
 	if (err >= 0)
-		*count = (struct netns_count){ s.count, s.is_complete };
+		*count = (struct netns_count){ s.count, s.is_complete && !s.is_first_hidden };
 	search_free(&s);
 	return err;
 }
@@ -186,7 +190,6 @@ static void find_descriptors(struct search *s)
 	if (!sockowner_is_loaded() && (!has_few_files() || sockowner_load()))
 		return;
 	s->has_descriptors = true;
-	s->is_complete &= sockowner_is_complete();
 	held = sockowner_namespaces(&count);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = arena_printf(src_arena(), "proc/%u/fd/%u", held[i].pid,
@@ -414,6 +417,8 @@ static void make_list(const struct search *s, uint64_t own, struct netns_list *l
 		list->items[list->count++] = make(s->items[i], &host);
 	tell_apart(list, host.inode);
 	qsort(list->items, list->count, sizeof(*list->items), by_name);
+	if (s->is_first_hidden && !hash_find_number(&s->seen, host.inode))
+		list->is_complete = false;
 }
 
 /* The user's word, if it can be nothing but an inode's: 1, 0 if it is a name, or -errno. */

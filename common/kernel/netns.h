@@ -35,8 +35,10 @@ struct netns {
 struct netns_list {
 	struct netns *items;           /* own first, then by name */
 	size_t count;
-	bool is_complete;              /* false: some processes could not be looked at */
-	/* those that nothing but a descriptor holds are among them; only for "all" */
+	/* False: some processes' could not be read, other than PID 1's, which is in "host". */
+	bool is_complete;
+	/* those that nothing but a descriptor holds are among them, as far as descriptors may be
+	 * read; only for "all" */
 	bool has_descriptors;
 };
 

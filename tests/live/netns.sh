@@ -30,7 +30,7 @@ at_exit "kill $sleeper 2>/dev/null"
 unshare -n sh -c 'exec 9</proc/self/ns/net; exec nsenter --net='"/proc/$$/ns/net"' sleep 100' &
 holder=$!
 at_exit "kill $holder 2>/dev/null"
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for i in $(seq 50); do
 	sleep 0.1
 	[ "$(readlink /proc/$holder/ns/net)" = "$(readlink /proc/self/ns/net)" ] && break
 done
@@ -107,18 +107,18 @@ begin "gone between being found and being entered: ESRCH, and still in the own o
 ip netns add "pbt-$$-c"
 at_exit "ip netns del pbt-$$-c 2>/dev/null"
 mkfifo "$work/go"
-"$look" late "pbt-$$-c" <"$work/go" >"$out" &
+"$look" late "pbt-$$-c" <"$work/go" >"$work/late" &
 late=$!
 exec 8>"$work/go"
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	[ -s "$out" ] && break
+for i in $(seq 50); do
+	[ -s "$work/late" ] && break
 	sleep 0.1
 done
 ip netns del "pbt-$$-c"
 echo >&8
 exec 8>&-
 wait $late
-want_match out "	pbt-$$-c	run/netns/pbt-$$-c	other	0	-3	/run/netns/pbt-$$-c: No such process"
+want_match "$work/late" "	pbt-$$-c	run/netns/pbt-$$-c	other	0	-3	/run/netns/pbt-$$-c: No such process"
 
 begin "gone: no longer listed"
 kill $sleeper

@@ -289,6 +289,14 @@ static void check_own_names(void)
 	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\n"
 		  "error\tproc/1/ns/net\tEACCES\tlink\n"
 		  "exists\tproc/sys/net/core/netdev_max_backlog\n", "host", true);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\n"
+		  "exists\tproc/sys/net/core/netdev_max_backlog\n", "host", true);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\n", "own", false);
+	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\ndir\tproc\t1\t5\n"
+		  "error\tproc/1/ns/net\tEACCES\tlink\nlink\tproc/5/ns/net\tnet:[4026531833]\n",
+		  "own", true);
 	put_text("own/proc/self/cgroup", "0::/docker/" ID "\n");
 	check_own("clock\t1\t1\nlink\tproc/self/ns/net\tnet:[500]\n"
 		  "error\tproc/1/ns/net\tEACCES\tlink\nerror\tproc/5/ns/net\tEACCES\tlink\n",
