@@ -167,6 +167,14 @@ static void add_pool(struct finding *f, const struct listener *l)
 	add_time(f, &p);
 }
 
+/* ceil(3), which would need another library for this alone. */
+static double round_up(double x)
+{
+	double whole = (double)(int64_t)x;
+
+	return whole < x ? whole + 1 : whole;
+}
+
 /* Every worker is busy all the time, so the time each holds a connection is workers / accepted. */
 static void add_workers_needed(struct finding *f, const struct pool *p, double accepted, double low,
 			       double high)
@@ -179,7 +187,7 @@ static void add_workers_needed(struct finding *f, const struct pool *p, double a
 	finding_line(f,
 		     "needs  %.0f to %.0f workers: %.1f/s arrived, %.1f/s with what was dropped "
 		     "(retries too), x %s held (%zu busy / %.1f accepted/s)",
-		     ceil(low * hold_s), ceil(high * hold_s), low, high,
+		     round_up(low * hold_s), round_up(high * hold_s), low, high,
 		     human_ns(f->arena, hold_s * 1e9), p->workers, accepted);
 }
 

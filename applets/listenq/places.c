@@ -130,7 +130,8 @@ static void add_to_place(struct look *look, struct listener *l)
 
 void places_make(struct look *look)
 {
-	qsort(look->listeners, look->count, sizeof(*look->listeners), by_place_and_age);
+	if (look->count)
+		qsort(look->listeners, look->count, sizeof(*look->listeners), by_place_and_age);
 	look->places = arena_alloc(&look->arena, (look->count + 1) * sizeof(*look->places));
 	look->place_count = 0;
 	for (size_t i = 0; i < look->count; i++) {
