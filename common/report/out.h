@@ -93,6 +93,7 @@ const char *human_count(struct arena *a, double n);            /* 241,172 */
 const char *human_ratio(struct arena *a, double ratio);        /* 87 %, 0.4 % */
 const char *human_rate(struct arena *a, double per_second);    /* 44/s, 0.3/s */
 const char *out_escape(struct arena *a, const char *name);     /* for terminals; NULL: "-" */
+const char *out_shell_word(struct arena *a, const char *word); /* quoted if a shell needs it */
 const char *out_time(struct arena *a, uint64_t realtime_ns);   /* 2026-11-30T03:12:07.123Z */
 
 /* Appends the columns as --help and the man page show them. */
