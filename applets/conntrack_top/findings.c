@@ -89,7 +89,8 @@ static struct finding *start(struct out *out, const struct space *s, const char 
 
 static const char *netns_word(struct arena *a, const struct space *s)
 {
-	return strcmp(s->name, "host") ? arena_printf(a, " -N %s", s->name) : "";
+	return strcmp(s->name, "host") ? arena_printf(a, " -N %s", out_shell_word(a, s->name)) :
+		"";
 }
 
 /* ---- what is needed ---- */
