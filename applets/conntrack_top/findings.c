@@ -109,6 +109,17 @@ static bool lifetimes(const struct space *s, double *low, double *high)
 	return !isnan(*low);
 }
 
+static double rounded(double x)
+{
+	return (double)(uint64_t)(x + 0.5);
+}
+
+/* "3 to 5", or "3" where both read the same */
+static const char *span(struct arena *a, const char *low, const char *high)
+{
+	return strcmp(low, high) ? arena_printf(a, "%s to %s", low, high) : low;
+}
+
 static void add_need(struct arena *a, struct finding *f, const struct space *s, double lost)
 {
 	uint64_t known = conntrack_entry_bytes(), bytes = known;
@@ -135,12 +146,17 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 	finding_f64(f, "need_low", need_low);
 	finding_f64(f, "need_high", need_high);
 	finding_u64(f, "entry_bytes", bytes);
-	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries",
-		     human_rate(a, s->begun_per_second), human_rate(a, lost), low, high,
-		     human_count(a, need_low), human_count(a, need_high));
-	finding_line(f, "memory %s to %s at %s bytes each%s",
-		     human_bytes(a, need_low * (double)bytes),
-		     human_bytes(a, need_high * (double)bytes), each,
+	const char *rates = lost > 0 ? arena_printf(a, "(%s new + %s lost)",
+						    human_rate(a, s->begun_per_second),
+						    human_rate(a, lost)) :
+		arena_printf(a, "%s new", human_rate(a, rate));
+
+	finding_line(f, "needs  %s x %s s = %s entries", rates,
+		     span(a, human_count(a, rounded(low)), human_count(a, rounded(high))),
+		     span(a, human_count(a, need_low), human_count(a, need_high)));
+	finding_line(f, "memory %s at %s bytes each%s",
+		     span(a, human_bytes(a, need_low * (double)bytes),
+			  human_bytes(a, need_high * (double)bytes)), each,
 		     lost > 0 ? "; what was lost may have been retries" : "");
 }
 
