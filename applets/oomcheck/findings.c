@@ -123,7 +123,7 @@ static void add_parts(struct finding *f, const struct memgroup *g)
 static const char *stat_keys(void)
 {
 	return oomcheck.layout.memory.version == 2 ?
-		"anon, shmem, unevictable, kernel" : "total_*_anon, total_unevictable; kmem.usage";
+		"anon, shmem, unevictable, kernel" : "total_*_anon, total_unevictable";
 }
 
 /* What neither reclaim nor swap can take of it. */
