@@ -1,0 +1,38 @@
+/*
+ * The lines of `perf script` (tools/perf/builtin-script.c), in any selection of fields:
+ *
+ *     COMM PID[/TID] [CPU] [MISC] TIME: [PERIOD] EVENT: [PAYLOAD]
+ *     <blanks> ADDRESS SYMBOL[+0xOFFSET] (OBJECT)         leaf first
+ *       FILE:LINE                                         with +srcline
+ *     <empty line>
+ */
+#ifndef STACK_PERFSCRIPT_H
+#define STACK_PERFSCRIPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/text.h"
+
+/* Parts of the line in front of a stack; what is not there is empty or NA. */
+struct perfscript_header {
+	struct text comm, pid, tid, cpu, event;
+	uint64_t period;               /* NA_U64 */
+	double time;                   /* seconds; NAN */
+	bool has_time;
+	struct text frame;             /* a sample without a callchain: its only frame */
+	bool is_task_record;           /* PERF_RECORD_MMAP2 and the like: no sample */
+};
+
+/* False: the line is none. */
+bool perfscript_parse_header(struct text line, struct perfscript_header *h);
+
+struct perfscript_frame {
+	uint64_t address;
+	struct text symbol;            /* its offset taken off */
+	struct text object;            /* what stood in the brackets; empty if there were none */
+	bool is_inlined;               /* "(inlined)" instead of an object */
+};
+bool perfscript_parse_frame(struct text line, struct perfscript_frame *f);
+
+#endif
