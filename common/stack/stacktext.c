@@ -26,6 +26,8 @@ struct stack_reader *stack_reader_new(enum stack_kind kind, struct fold *f,
 	r->fold = f;
 	r->options = *o;
 	r->own = mem_alloc(formats[kind]->own_size);
+	if (formats[kind]->begin)
+		formats[kind]->begin(r);
 	return r;
 }
 

@@ -22,6 +22,7 @@ struct stack_reader {
 struct stack_format {
 	const char *name;
 	size_t own_size;
+	void (*begin)(struct stack_reader *r);
 	void (*line)(struct stack_reader *r, struct text line, bool is_whole);
 	void (*end)(struct stack_reader *r);
 	void (*free)(struct stack_reader *r);
