@@ -279,6 +279,9 @@ static void say_cut(struct perf_stream *s, enum perf_split how, const struct per
 	if (s->input.error) {
 		errno = s->input.error;
 		perfdata_loss_add(s->data, "%s: at byte %" PRIu64 ": %m", s->name, r->offset);
+	} else if (perf_split_is_at(&s->outer, TEXT("[ perf record:"))) {
+		perfdata_remark_add(s->data, "%s: at byte %" PRIu64 ": perf's messages went into "
+				    "the recording (2>&1)", s->name, r->offset);
 	} else if (how == SPLIT_BAD) {
 		perfdata_loss_add(s->data, "%s: at byte %" PRIu64 ": a record of %u bytes: what "
 				  "follows cannot be read", s->name, r->offset, r->size);

@@ -65,6 +65,7 @@ enum perf_split {
 enum perf_split perf_split_next(struct perf_splitter *s, struct perf_record *r,
 				struct perf_block **owner);
 uint64_t perf_split_left(const struct perf_splitter *s);       /* bytes that wait in it */
+bool perf_split_is_at(const struct perf_splitter *s, struct text what);
 void perf_split_free(struct perf_splitter *s);
 
 /* One zstd stream, that goes on from record to record. */

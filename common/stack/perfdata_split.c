@@ -190,18 +190,6 @@ static bool find_size(struct perf_splitter *s, struct perf_record *r)
 	return true;
 }
 
-/* perf 6.16 does not write the bytes that pad the last COMPRESSED2: all that counts is there. */
-static bool lacks_padding_only(const struct perf_splitter *s, struct perf_record *r)
-{
-	const size_t here = s->block->len - s->at;
-
-	if (r->type != RECORD_COMPRESSED2 || here < 16 ||
-	    perf_u64(s->block->bytes + s->at + 8) > here - 16)
-		return false;
-	r->size = (uint32_t)here;
-	return true;
-}
-
 /* A record that does not stand at a multiple of 8: a copy of it does. */
 static void align(struct perf_splitter *s, struct perf_record *r, struct perf_block **owner)
 {
@@ -234,7 +222,7 @@ enum perf_split perf_split_next(struct perf_splitter *s, struct perf_record *r,
 		return SPLIT_CUT;
 	if (r->size < RECORD_HEADER)
 		return SPLIT_BAD;
-	if (!ensure(s, r->size) && !lacks_padding_only(s, r))
+	if (!ensure(s, r->size))
 		return SPLIT_CUT;
 	r->bytes = s->block->bytes + s->at;
 	*owner = s->block;
@@ -243,6 +231,12 @@ enum perf_split perf_split_next(struct perf_splitter *s, struct perf_record *r,
 	s->at += r->size;
 	s->offset += r->size;
 	return SPLIT_RECORD;
+}
+
+bool perf_split_is_at(const struct perf_splitter *s, struct text what)
+{
+	return perf_split_left(s) >= what.len &&
+	       !memcmp(s->block->bytes + s->at, what.data, what.len);
 }
 
 uint64_t perf_split_left(const struct perf_splitter *s)
