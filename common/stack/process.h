@@ -14,9 +14,9 @@
 #include "common/base/text.h"
 #include "common/stack/perfrecord.h"
 
-#define PROCESS_MAPS_MAX 65536         /* of one process; the kernel's default limit is 65530 */
+#define PROCESS_MAPS_MAX 65536         /* of one process; vm.max_map_count is 65530 */
 #define PROCESS_THREADS_MAX (1u << 22) /* as PID_MAX_LIMIT */
-#define PROCESS_EXITED_KEPT 1024       /* threads that have ended and may still have samples */
+#define PROCESS_EXITED_KEPT 1024       /* threads that ended and may still have samples */
 #define PROCESS_BUILD_ID_HEX 41
 
 /* What is mapped: each path, inode and build id once. */

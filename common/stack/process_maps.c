@@ -83,8 +83,8 @@ static void unshare(struct process_maps **maps)
 }
 
 /* In place of items[at] up to items[end] come the n of `with`. */
-static void replace(struct process_maps *maps, size_t at, size_t end, const struct process_map *with,
-		    size_t n)
+static void replace(struct process_maps *maps, size_t at, size_t end,
+		    const struct process_map *with, size_t n)
 {
 	const size_t behind = maps->count - end;
 
