@@ -266,12 +266,11 @@ uint32_t stack_filter_place(struct stack_filter *s, uint32_t root, const uint32_
 		return FOLD_FULL;
 	if (!is_wanted(s, depth))
 		return STACK_DROPPED;
-	const size_t own = root ? 1 : 0, all = depth;
+	const size_t own = root && !s->options.reverse ? 1 : 0, all = depth;
 
 	if (most && depth - own > most)
 		depth = most + own;
 	*is_cut = depth < all;
-	/* cut at the root's side when that is turned to be the leaf's */
 	for (size_t i = 0; i < depth; i++)
 		node = fold_child_of(s->fold, node,
 				     s->path[s->options.reverse ? all - 1 - i : i]);

@@ -51,7 +51,7 @@ static unsigned look(struct text line)
 	uint64_t weight;
 
 	if (is_weight_line(t, &weight))
-		return 6;
+		return STACK_CERTAIN;
 	if (!is_indented(line))
 		return 0;
 	if (stack_is_number(t) || memchr(t.data, '`', t.len))

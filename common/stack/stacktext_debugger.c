@@ -202,8 +202,9 @@ static void debugger_line(struct stack_reader *r, struct text line)
 		if (!number)
 			finish(r);
 		take_frame(r, t);
-	} else if (!take_thread(r, t) && !(r->count && (line.data[0] == ' ' || line.data[0] == '\t'))) {
-		/* what is indented goes on with a frame: its place, its values */
+	} else if (!take_thread(r, t) && t.data[0] != '[' &&
+		   !(r->count && (line.data[0] == ' ' || line.data[0] == '\t'))) {
+		/* what is indented goes on with a frame: its place, its values; "[New LWP 12]" is gdb's */
 		stack_skip_line(r, "neither a thread nor a frame");
 	}
 }

@@ -84,7 +84,7 @@ static bool is_dashes(struct text t)
 
 static unsigned traces_look(struct text line)
 {
-	return is_dashes(line) ? 20 : 0;
+	return is_dashes(line) ? STACK_CERTAIN : 0;
 }
 
 static void traces_line(struct stack_reader *r, struct text line)

@@ -22,11 +22,13 @@ struct stack_reader {
 	void *own;                     /* the kind's */
 };
 
+#define STACK_CERTAIN 1000             /* points of a line that no other kind has */
+
 /* What a kind's reader does; `own` is zeroed memory of own_size. */
 struct stack_format {
 	const char *name;
 	size_t own_size;
-	/* How much the line looks like this kind: 0 not at all, 1 it may be, more: nothing else. */
+	/* How much the line looks like this kind: 0 not at all, 1 it may be, more: rarely others. */
 	unsigned (*look)(struct text line);
 	void (*begin)(struct stack_reader *r);
 	void (*line)(struct stack_reader *r, struct text line);

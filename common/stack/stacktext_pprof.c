@@ -361,7 +361,7 @@ const struct stack_format stack_format_pprof = {
 
 static unsigned raw_look(struct text line)
 {
-	return text_starts(line, "PeriodType: ") ? 20 : 0;
+	return text_starts(line, "PeriodType: ") ? STACK_CERTAIN : 0;
 }
 
 /* "samples/count cpu/nanoseconds[dflt]" */
