@@ -20,7 +20,7 @@ struct perfscript_header {
 	uint64_t period;               /* NA_U64 */
 	double time;                   /* seconds; NAN */
 	bool has_time;
-	struct text frame;             /* behind the event: the only frame where there is no chain */
+	struct text frame;             /* behind the event: a frame where there is no chain */
 	bool is_task_record;           /* PERF_RECORD_MMAP2 and the like: no sample */
 };
 

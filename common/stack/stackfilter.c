@@ -255,7 +255,8 @@ uint32_t stack_filter_place(struct stack_filter *s, uint32_t root, const uint32_
 		if (root)
 			node = fold_child_of(s->fold, FOLD_ROOT, root);
 		for (size_t i = 0; i < count; i++)
-			node = fold_child_of(s->fold, node, names[is_leaf_first ? count - 1 - i : i]);
+			node = fold_child_of(s->fold, node,
+					     names[is_leaf_first ? count - 1 - i : i]);
 		return node ? node : fold_child(s->fold, FOLD_ROOT, TEXT("[no stack]"));
 	}
 	if (root == FOLD_FULL)

@@ -118,11 +118,15 @@ static void test_names(void)
 	const struct frame_options addresses = { .addresses = true };
 	const struct frame_options lines = { .source_lines = true, .inlined = true };
 	const struct frame_options context = { .inlined_lines = true };
-	struct frame_source user = FRAME("f(int)", "/bin/x"), unknown = FRAME("[unknown]", "/lib/y.so");
+	struct frame_source user = FRAME("f(int)", "/bin/x"), unknown = FRAME("[unknown]",
+		"/lib/y.so");
 	struct frame_source kernel = FRAME("read", "[kernel.kallsyms]");
-	struct frame_source nothing = FRAME("", "[unknown]"), module = FRAME("g", "/lib/m/ext4.ko.xz");
-	struct frame_source jit = FRAME("LMain;::run->Ljava/lang/String;::hash->x", "/tmp/perf-12.map");
-	struct frame_source vdso = FRAME("??", "[vdso]"), bpf = FRAME("p", "bpf_prog_6deef7357e7b4530");
+	struct frame_source nothing = FRAME("", "[unknown]"), module = FRAME("g",
+		"/lib/m/ext4.ko.xz");
+	struct frame_source jit = FRAME("LMain;::run->Ljava/lang/String;::hash->x",
+		"/tmp/perf-12.map");
+	struct frame_source vdso = FRAME("??", "[vdso]"), bpf = FRAME("p",
+		"bpf_prog_6deef7357e7b4530");
 
 	CHECK_STR(names_of(&plain, &user), "f");
 	CHECK_STR(names_of(&(struct frame_options){ .keeps_arguments = true }, &user), "f(int)");
@@ -176,7 +180,8 @@ static void test_objects(void)
 	CHECK(frame_object_is_kernel(TEXT("[bpf]")));
 	CHECK(!frame_object_is_kernel(TEXT("[vdso]")) && !frame_object_is_kernel(TEXT("")));
 	CHECK(!frame_object_is_kernel(TEXT("/srv/vmlinux/x")));
-	CHECK(frame_object_is_jit(TEXT("/tmp/perf-12.map")) && frame_object_is_jit(TEXT("[JIT] tid 1")));
+	CHECK(frame_object_is_jit(TEXT("/tmp/perf-12.map")) &&
+		frame_object_is_jit(TEXT("[JIT] tid 1")));
 	CHECK(!frame_object_is_jit(TEXT("/tmp/perf-12.so")) && !frame_object_is_jit(TEXT("")));
 }
 

@@ -52,7 +52,8 @@ static void test_with_time(void)
 	is(h.event, "cpu-clock");
 	h = header("as 25853  3441.3:    2004008 ");
 	CHECK(!h.event.len && h.period == 2004008);
-	h = header("swapper     0 [000]     0.000000: PERF_RECORD_MMAP -1/0: [0xffff(0x12) @ 0]: x");
+	h = header("swapper     0 [000]     0.000000: PERF_RECORD_MMAP -1/0: [0xffff(0x12) @ 0]: "
+		"x");
 	CHECK(h.is_task_record);
 	/* a period of more than 64 bits is not known */
 	h = header("x 1 3.5:  99999999999999999999 cycles: ");
@@ -127,7 +128,8 @@ static void test_hostile(void)
 	const struct text line = TEXT("a b 12/34 [005] U 15.25: 1000 cycles:u:  12 f+0x1 (x)");
 
 	CHECK(!perfscript_parse_frame(TEXT(""), &f) && !perfscript_parse_frame(TEXT("\t"), &f));
-	CHECK(!perfscript_parse_frame(TEXT("  t.c:8"), &f) && !perfscript_parse_frame(TEXT("xyz"), &f));
+	CHECK(!perfscript_parse_frame(TEXT("  t.c:8"), &f) &&
+		!perfscript_parse_frame(TEXT("xyz"), &f));
 	CHECK(!perfscript_parse_frame(TEXT("12345678901234567 f"), &f) && f.address == 7);
 	CHECK(!perfscript_parse_header(TEXT(""), &h) && !perfscript_parse_header(TEXT("  \r"), &h));
 	CHECK(!perfscript_parse_header(TEXT("# x 1 2.5: a:"), &h) && h.time == 7);

@@ -54,10 +54,12 @@ static struct text profile(bool has_default)
 	static const char *const strings[] = { "", "samples", "count", "cpu", "nanoseconds", "main",
 					       "run(int)", "f", "/src/run.c", "/lib/x.so", "comm",
 					       "wor ker" };
-	static const char location[] = { 4 << 3 | 2, 14, 1 << 3, 1, 2 << 3, 1, 4 << 3 | 2, 4, 1 << 3, 3,
+	static const char location[] = { 4 << 3 | 2, 14, 1 << 3, 1, 2 << 3, 1, 4 << 3 | 2, 4,
+		1 << 3, 3,
 					 2 << 3, 7, 4 << 3 | 2, 2, 1 << 3, 2 };
 	/* packed ids, values one by one, a label */
-	static const char sample[] = { 2 << 3 | 2, 16, 1 << 3 | 2, 3, 1, 2, 3, 2 << 3, 4, 2 << 3, 40,
+	static const char sample[] = { 2 << 3 | 2, 16, 1 << 3 | 2, 3, 1, 2, 3, 2 << 3, 4, 2 << 3,
+		40,
 				       3 << 3 | 2, 5, 1 << 3, 10, 2 << 3, 11, 0 };
 
 	len = 0;
@@ -140,13 +142,15 @@ static void test_fields(void)
 	struct protobuf_field f;
 	uint64_t v;
 
-	CHECK(protobuf_next(&t, &f) && f.number == 1 && f.wire == PROTOBUF_VARINT && f.value == 150);
+	CHECK(protobuf_next(&t, &f) && f.number == 1 && f.wire == PROTOBUF_VARINT &&
+		f.value == 150);
 	CHECK(protobuf_next(&t, &f) && f.number == 2 && f.value == 0x8000000000000001);
 	CHECK(protobuf_next(&t, &f) && f.number == 3 && text_is(f.bytes, "ab"));
 	CHECK(protobuf_next(&t, &f) && f.number == 4 && f.value == 0x01020304 && !t.len);
 	CHECK(!protobuf_next(&t, &f) && f.number == 4);
 	static const struct text broken[] = {
-		TEXT("\x08"), TEXT("\x08\x80"), TEXT("\x1a\x02" "a"), TEXT("\x00\x01"), TEXT("\x0b"),
+		TEXT("\x08"), TEXT("\x08\x80"), TEXT("\x1a\x02" "a"), TEXT("\x00\x01"),
+			TEXT("\x0b"),
 		TEXT("\x09\x01\x02\x03\x04\x05\x06\x07"), TEXT("\x0d\x01\x02\x03"),
 		TEXT("\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" "a"),
 		TEXT("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01"),

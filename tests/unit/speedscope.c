@@ -40,7 +40,8 @@ static void test_values(void)
 
 	json_skip(&j);
 	CHECK(!j.is_broken && json_peek(&j) == 'x');
-	static const char *const broken[] = { "", "[", "{\"a\": [}", "]", "\"a", "[\"\\\"]", "[[[" };
+	static const char *const broken[] = { "", "[", "{\"a\": [}", "]", "\"a", "[\"\\\"]",
+		"[[[" };
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); i++) {
 		j = json_of(text_of(broken[i]));
@@ -85,11 +86,15 @@ static void test_sampled(void)
 static void test_evented(void)
 {
 	const struct text t = TEXT(
-		"{\"profiles\": [{\"type\": \"evented\", \"name\": \"thread 1\", \"unit\": \"none\","
+		"{\"profiles\": [{\"type\": \"evented\", \"name\": \"thread 1\", \"unit\": "
+		"\"none\","
 		" \"startValue\": 5, \"events\": [{\"type\": \"O\", \"frame\": 0, \"at\": 10},"
-		"{\"type\": \"O\", \"at\": 12, \"frame\": 1}, {\"type\": \"C\", \"frame\": 1, \"at\": 15},"
-		"{\"type\": \"O\", \"frame\": 1, \"at\": 15}, {\"type\": \"C\", \"frame\": 0, \"at\": 16},"
-		"{\"type\": \"C\", \"frame\": 1, \"at\": 99}]}, {\"name\": \"other\", \"samples\": [[1]],"
+		"{\"type\": \"O\", \"at\": 12, \"frame\": 1}, {\"type\": \"C\", \"frame\": 1, "
+		"\"at\": 15},"
+		"{\"type\": \"O\", \"frame\": 1, \"at\": 15}, {\"type\": \"C\", \"frame\": 0, "
+		"\"at\": 16},"
+		"{\"type\": \"C\", \"frame\": 1, \"at\": 99}]}, {\"name\": \"other\", "
+		"\"samples\": [[1]],"
 		" \"type\": \"sampled\", \"unit\": \"bytes\"}], \"shared\": {\"frames\":"
 		"[{\"name\": \"main\"}, {\"name\": \"f\"}]}, \"exporter\": \"speedscope@1\"}");
 
@@ -114,14 +119,17 @@ static void test_hostile(void)
 	check_broken(TEXT("{\"shared\": {\"frames\": [1]}}"), form, "");
 	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], [3]]}]}"),
 		     "line 3: not as speedscope writes it", "main 1\n");
-	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], [-1]]}]}"),
+	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], "
+		"[-1]]}]}"),
 		     "line 3: not as speedscope writes it", "main 1\n");
 	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], 1]}]}"),
 		     "line 3: not as speedscope writes it", "main 1\n");
 	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], [1]],"
 			  " \"weights\": [1]}]}"), "fewer weights than samples", "main 1\n");
-	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"evented\", \"events\": [{\"type\": \"X\","
-			  " \"frame\": 0, \"at\": 1}]}]}"), "line 3: not as speedscope writes it", "");
+	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"evented\", \"events\": [{\"type\": "
+		"\"X\","
+			  " \"frame\": 0, \"at\": 1}]}]}"),
+			  "line 3: not as speedscope writes it", "");
 	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\"}, {\"type\": \"evented\"}]}"),
 		     "line 3: not as speedscope writes it", "");
 	check_broken(TEXT(HEAD "\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0]],"

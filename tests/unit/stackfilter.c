@@ -128,9 +128,11 @@ static void test_hostile(void)
 	struct stack_filter *made = NULL;
 
 	f = fold_new();
-	CHECK(stack_filter_new(&(struct stack_filter_options){ .include = "(" }, f, &made) == -EINVAL);
+	CHECK(stack_filter_new(&(struct stack_filter_options){ .include = "(" }, f,
+		&made) == -EINVAL);
 	CHECK(strstr(fail_text(), "--include (: "));
-	CHECK(stack_filter_new(&(struct stack_filter_options){ .exclude = "[" }, f, &made) == -EINVAL);
+	CHECK(stack_filter_new(&(struct stack_filter_options){ .exclude = "[" }, f,
+		&made) == -EINVAL);
 	CHECK(stack_filter_new(&(struct stack_filter_options){ .cpus = "x" }, f, &made) == -EINVAL);
 	CHECK(stack_filter_new(&(struct stack_filter_options){ .cpus = "" }, f, &made) == -EINVAL);
 	CHECK(stack_filter_new(&(struct stack_filter_options){ .cpus = "0-99999999" }, f, &made) ==

@@ -152,7 +152,8 @@ static void test_compressed(void)
 
 static void test_utf16(void)
 {
-	static const char le[] = "\xff\xfe" "a\0;\0\xe9\0 \0" "1\0\r\0\n\0\x3d\xd8\x00\xde;\0x\0 \0" "2\0\n";
+	static const char le[] = "\xff\xfe" "a\0;\0\xe9\0 \0" "1\0\r\0\n"
+		"\0\x3d\xd8\x00\xde;\0x\0 \0" "2\0\n";
 	static const char be[] = "\xfe\xff\0a\0;\0\xe9\0 \0" "1\0\n\xd8\x3d\0 \0" "7\0\n\0";
 
 	CHECK_STR(fold_bytes((struct text){ le, sizeof(le) }),

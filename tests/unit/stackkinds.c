@@ -69,7 +69,8 @@ static void test_blocks(void)
 	no_options();
 	/* dtrace */
 	check_kind(STACK_BLOCKS,
-		   TEXT("CPU     ID                    FUNCTION:NAME\n  0  64091     :tick-60s\n\n\n"
+		   TEXT("CPU     ID                    FUNCTION:NAME\n  0  64091     :tick-60s\n\n"
+		   	"\n"
 			"              libc.so.1`__read+0xa\n              genunix`foo+0x2\n"
 			"              x`f(int, char)+0x12\n"
 			"               12\n\n"
@@ -85,7 +86,8 @@ static void test_blocks(void)
 		   "[unknown];__libc_malloc 2904\nmain;malloc 624\nstart;main 24\n");
 	CHECK(result.skipped_lines == 1);
 	CHECK_STR(result.first_skipped_why, "no count with these lines");
-	CHECK_STR(fold_as(STACK_BLOCKS, TEXT("12\n    \n    f\n    g\n\n  x\n99999999999999999999\n")),
+	CHECK_STR(fold_as(STACK_BLOCKS, TEXT("12\n    \n    f\n    g\n\n  x\n"
+		"99999999999999999999\n")),
 		  "[no stack] 12\n");
 	CHECK(result.skipped_lines == 4);
 }
@@ -116,7 +118,8 @@ static void test_debugger(void)
 		  "w-?/21;main:t.c:9;f:t.c:3 1\n");
 	no_options();
 	check_kind(STACK_DEBUGGER,
-		   TEXT("PID 12 - process\nTID 12:\n#0  0x00007f0000000012     __poll - /lib/libc.so.6\n"
+		   TEXT("PID 12 - process\nTID 12:\n"
+		   	"#0  0x00007f0000000012     __poll - /lib/libc.so.6\n"
 			"    ../sysdeps/poll.c:29\n"
 			"#1  0x0000560000000012 - 1 run(int) - /bin/x - [0x12]abcdef\n"
 			"#2  0x0000560000000013 - 1 - /bin/x\n"
@@ -133,7 +136,8 @@ static void test_proc(void)
 {
 	check_kind(STACK_PROC,
 		   TEXT("[<0>] do_wait+0x5c/0xf0\n[<0>] kernel_wait4+0xa0/0x150 [mod]\n"
-			"[<ffffffff81000130>] entry+0x76/0x7e\n[<ffffffffffffffff>] 0xffffffffffffffff\n"
+			"[<ffffffff81000130>] entry+0x76/0x7e\n"
+			"[<ffffffffffffffff>] 0xffffffffffffffff\n"
 			"[<0>] do_wait+0x5c/0xf0\n\n[<0>] do_wait+0x5c/0xf0\n"),
 		   "do_wait 2\nentry;kernel_wait4;do_wait 1\n");
 	filter_options.by = ROOT_PID;
@@ -148,7 +152,8 @@ static void test_proc(void)
 	stack_options.frame.kernel = true;
 	CHECK_STR(fold_text_of(TEXT("[<0>] a+0x5c/0xf0\n")), "a_[k] 1\n");
 	no_options();
-	CHECK_STR(fold_as(STACK_PROC, TEXT("[<0>]\n[<\n[<0>] \n[<0>] /0x\n[<x>] a\nbash 12\n/\n")), "");
+	CHECK_STR(fold_as(STACK_PROC, TEXT("[<0>]\n[<\n[<0>] \n[<0>] /0x\n[<x>] a\nbash 12\n"
+		"/\n")), "");
 	CHECK(result.skipped_lines == 7);
 }
 
@@ -156,7 +161,8 @@ static void test_jstack(void)
 {
 	const struct text t = TEXT(
 		"2026-11-30 20:53:19\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15):\n\n"
-		"\"main\" #1 prio=5 os_prio=0 cpu=28.69ms tid=0x00007f6d nid=0x5aed waiting on condition\n"
+		"\"main\" #1 prio=5 os_prio=0 cpu=28.69ms tid=0x00007f6d nid=0x5aed waiting on "
+		"condition\n"
 		"   java.lang.Thread.State: TIMED_WAITING (sleeping)\n"
 		"\tat java.lang.Thread.sleep(java.base@17.0.15/Native Method)\n"
 		"\t- locked <0x000000069ec02f40> (a java.lang.Object)\n"
@@ -166,7 +172,8 @@ static void test_jstack(void)
 		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
 		"\"pool-1-thread-8\" #13 daemon prio=5 tid=0x00007f6d nid=23279 runnable\n"
 		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
-		"\"VM Thread\" os_prio=0 cpu=8.58ms tid=0x00007f6d280f4000 nid=0x5b2a runnable\n\n");
+		"\"VM Thread\" os_prio=0 cpu=8.58ms tid=0x00007f6d280f4000 nid=0x5b2a runnable\n"
+		"\n");
 
 	check_kind(STACK_JSTACK, t, "main;W.main;W.go;java.lang.Thread.sleep 1\n"
 		   "pool-1-thread;W$$Lambda$1/0x00007f6ca8000a08.run 2\n");
@@ -223,7 +230,8 @@ static void test_go_debug(void)
 	CHECK(!result.skipped_lines);
 	check_kind(STACK_GO_DEBUG,
 		   TEXT("--- contention:\ncycles/second=2999998977\n"
-			"180001216 83 @ 0x45dfa1\n#\t0x45dfa1\tsync.(*Mutex).Unlock+0x12\t/src/m.go:12\n"),
+			"180001216 83 @ 0x45dfa1\n"
+			"#\t0x45dfa1\tsync.(*Mutex).Unlock+0x12\t/src/m.go:12\n"),
 		   "sync.(*Mutex).Unlock 180001216\n");
 	const struct text panic = TEXT(
 		"panic: oops\n\ngoroutine 1 [running]:\nmain.(*T).run(0xc000012, {0x1, 0x2})\n"
@@ -237,7 +245,8 @@ static void test_go_debug(void)
 	CHECK_STR(fold_as(STACK_GO_DEBUG, panic), "main.main:main.go:6;main.wait:run.go:30 1\n"
 		  "main.main:main.go:7;main.(*T).run:run.go:12 1\n");
 	no_options();
-	CHECK_STR(fold_as(STACK_GO_DEBUG, TEXT("99999999999999999999 @ 0x1\n1: @\n1: 2 3 @ 0x1\n 1 @x\n"
+	CHECK_STR(fold_as(STACK_GO_DEBUG, TEXT("99999999999999999999 @ 0x1\n1: @\n1: 2 3 @ 0x1\n"
+		" 1 @x\n"
 					       "#\t0x1\tf+0x1\ta:1\n#\tx\tg\n#\t\n#\n")), "");
 }
 
@@ -274,8 +283,10 @@ static void test_go_raw(void)
 	CHECK_STR(fold_as(STACK_GO_RAW, TEXT("PeriodType: x\nSamples:\n")), "");
 	CHECK_STR(result.failure, "no samples in it");
 	/* samples of locations that are not there, of none, and lines that are none */
-	CHECK_STR(fold_as(STACK_GO_RAW, TEXT("Samples:\na/b\n 1: 7 7\n 2:\n x\n3\n 4: 1\nLocations\n"
-					     "1:\n 2: \n")), "[no stack] 2\n[unknown] 4\n[unknown];[unknown] 1\n");
+	CHECK_STR(fold_as(STACK_GO_RAW, TEXT("Samples:\na/b\n 1: 7 7\n 2:\n x\n3\n 4: 1\n"
+		"Locations\n"
+					     "1:\n 2: \n")), "[no stack] 2\n[unknown] 4\n"
+					     "[unknown];[unknown] 1\n");
 	CHECK(result.skipped_lines == 2);
 }
 

@@ -80,14 +80,16 @@ static void test_fields(void)
 		{ TEXT(" 3441.340527: cpu-clock: " STACK), "main;find 1\n", "cpu-clock" },
 		{ TEXT("cpu-clock: " STACK), "main;find 1\n", "cpu-clock" },
 		{ TEXT("as 25853    2004008 " STACK), "as;main;find 2004008\n", "" },
-		{ TEXT("as 25853    2004008 cpu-clock: " STACK), "as;main;find 2004008\n", "cpu-clock" },
+		{ TEXT("as 25853    2004008 cpu-clock: " STACK), "as;main;find 2004008\n",
+			"cpu-clock" },
 		{ TEXT("as 25853  3441.3:    2004008 " STACK), "as;main;find 2004008\n", "" },
 		{ TEXT("as 25853 [000] U      3441.3:  8 cpu-clock:       " STACK),
 		  "as;main;find 8\n", "cpu-clock" },
 		{ TEXT("as " STACK), "as;main;find 1\n", "" },
 		{ TEXT("we ird:1 (x) 7 " STACK), "we_ird:1_(x)_7;main;find 1\n", "" },
 		{ TEXT(STACK), "main;find 1\n", "" },
-		{ TEXT("dd 1 3.5: sched:sched_switch: prev_comm=t ==> next_comm=x next_pid=1" STACK),
+		{ TEXT("dd 1 3.5: sched:sched_switch: prev_comm=t ==> next_comm=x "
+			"next_pid=1" STACK),
 		  "dd;main;find 1\n", "sched:sched_switch" },
 		{ TEXT("swapper     0 [000]     0.0: PERF_RECORD_MMAP -1/0: [0x12(0x1) @ 0]: x y\n"
 		       "x 1 2.5: PERF_RECORD_COMM exec: as:1/1\nas 1 3.5: a: " STACK),
@@ -153,8 +155,10 @@ static void test_places(void)
 static void test_filters(void)
 {
 	const struct text t = TEXT(
-		"a 1/2 [000] 1.5: x: /cg/one\n\t      11d2 mid (/bin/t)\n\t      120d main (/bin/t)\n\n"
-		"b 1/3 [001] 2.5: x: \n\t      11d2 mid (/bin/t)\n\t      120d main (/bin/t)\n /cg/two\n\n"
+		"a 1/2 [000] 1.5: x: /cg/one\n\t      11d2 mid (/bin/t)\n"
+		"\t      120d main (/bin/t)\n\n"
+		"b 1/3 [001] 2.5: x: \n\t      11d2 mid (/bin/t)\n\t      120d main (/bin/t)\n"
+		" /cg/two\n\n"
 		"a 1/2 3.5: x: \n\t      11d3 top (/bin/t)\n\t      120d main (/bin/t)\n\n");
 
 	filter_options = (struct stack_filter_options){ .has_from = true, .from = 2.5 };
@@ -181,7 +185,8 @@ static void test_folded(void)
 
 	check_kind(STACK_FOLDED, t, "a;[unknown];c 1\na;b 3\na;b;c 5\nx 18446744073709551615\n");
 	CHECK(result.samples == 7 && !result.skipped_lines);
-	CHECK_STR(fold_as(STACK_FOLDED, TEXT("invalid line\na;b -1\na;b 1e3\n 5\n5\na;b 1 \nc;;; 2")),
+	CHECK_STR(fold_as(STACK_FOLDED, TEXT("invalid line\na;b -1\na;b 1e3\n 5\n5\na;b 1 \n"
+		"c;;; 2")),
 		  "a;b 1\nc;[unknown];[unknown];[unknown] 2\n");
 	CHECK(result.skipped_lines == 5 && result.first_skipped_line == 1);
 	CHECK_STR(result.first_skipped_why, "no number behind the stack");
