@@ -7,6 +7,7 @@
 #   make BPF=0              without clang and bpftool: modes that need BPF say it is not built in
 #   make CC=clang V=1 WERROR=1   another compiler; show commands; warnings are errors, the linker's too
 #   make check live fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make corpus CORPUS=DIR      stacks as other tools fold them, see tests/corpus-differences.md
 #   make unit replay fuzzers                       what check and fuzz run
 #   make install uninstall DESTDIR= PREFIX=/usr/local
 
@@ -70,14 +71,14 @@ LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
-DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic
+DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lm
 
 # Kinds of objects, each in a folder of its own so that flags never mix: the program's, those for
 # libFuzzer, and those that replay its corpus (with SAN the program's objects will do).
 obj.CC := $(CC)
 obj.FLAGS := $(BASE_FLAGS) $(OPTIMIZE) $(if $(SAN),$(call SANITIZE,$(SAN))) $(CFLAGS)
 obj.LINK := $(if $(SAN),$(DYNAMIC) $(call SANITIZE,$(SAN)),$(STATIC)) $(LDFLAGS)
-obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS))
+obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS) -lm)
 fuzz-obj.CC := $(CLANG)
 fuzz-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,fuzzer-no-link$(comma)$(MEMORY))
 replay-obj.CC := $(CC)
@@ -85,7 +86,7 @@ replay-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,$(MEMORY))
 REPLAY := $(if $(SAN),obj,replay-obj)
 REPLAY_SAN := $(or $(SAN),$(MEMORY))
 
-.PHONY: all unit replay fuzzers helpers check live update fuzz fuzz-all bench install uninstall clean FORCE
+.PHONY: all unit replay fuzzers helpers check live update fuzz fuzz-all bench corpus install uninstall clean FORCE
 all: $(O)/perfbox
 
 GENERATED := $(O)/gen/version.h $(SKELETONS)
@@ -220,6 +221,12 @@ $(O)/replay/%: $(O)/$(REPLAY)/tests/fuzz/%.o $(O)/$(REPLAY)/tests/fuzz/replay.o 
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(DYNAMIC) $(call SANITIZE,$(REPLAY_SAN)) -o $@ $^ $(DYNAMIC_LIBS)
 
+# A program that is no applet, for tests/corpus.sh and scripts/bench.
+$(O)/tests/helper/%: $(O)/obj/tests/helper/%.o $(obj.COMMON) $(O)/gen/objects
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
+
 # Small static programs that live tests start: they also run in guests that have nothing else.
 $(O)/tests/live/%: tests/live/%.c $(O)/obj/flags
 	$(call say,CC,$@)
@@ -238,8 +245,10 @@ fuzz: fuzzers
 	@$(RUN) tests/run fuzz
 fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
-bench: all helpers
+bench: all helpers $(O)/tests/helper/foldtext
 	@$(RUN) scripts/bench
+corpus: $(O)/tests/helper/foldtext
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all
