@@ -54,6 +54,7 @@ struct perffold *perffold_new(struct fold *f, const struct perffold_options *o)
 		stack_filter_new(&(struct stack_filter_options){ 0 }, f, &pf->own_filter);
 	pf->filter = o->stack.filter ? o->stack.filter : pf->own_filter;
 	pf->kernel_epoch = 1;
+	pf->chain = mem_grow(NULL, &pf->chain_cap, 64, sizeof(*pf->chain));
 	pf->processes = processes_new(&(struct process_hooks){
 		.arg = pf,
 		.leaving = leaving,
@@ -194,6 +195,38 @@ static void add_until_user(struct perffold *pf, const struct perf_sample *s)
 		chain_add(pf, s->chain[i]);
 }
 
+/* The number that perf gives to the instruction pointer of the recorded machine. */
+static unsigned ip_register(const struct perffold *pf)
+{
+	static const struct {
+		const char *start;
+		unsigned number;
+	} machines[] = {
+		{ "x86", 8 }, { "i", 8 }, { "aarch64", 32 }, { "arm64", 32 }, { "arm", 15 },
+		{ "riscv", 0 }, { "ppc", 32 }, { "s390", 33 }, { "loongarch", 0 }, { "mips", 32 },
+	};
+	const struct perfdata_facts *f = pf->options.facts;
+	const struct text name = text_of(f && f->architecture ? f->architecture : "x86");
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+		if (text_starts(name, machines[i].start))
+			return machines[i].number;
+	return 64;
+}
+
+/* Nobody unwinds the dump: its leaf is known all the same. */
+static void add_register_leaf(struct perffold *pf, const struct perf_sample *s)
+{
+	const struct perf_regs *regs = &s->user_regs;
+	const unsigned ip = ip_register(pf);
+
+	if (ip >= 64 || !(regs->mask >> ip & 1))
+		return;
+	chain_add(pf, CONTEXT_USER);
+	chain_add(pf, regs->values[__builtin_popcountll(regs->mask & ((1ull << ip) - 1))]);
+	chain_add(pf, CONTEXT_TRUNCATED);
+}
+
 static bool has_call_stack(const struct perf_sample *s)
 {
 	if (!s->branch_count || !(s->event->attr.branch_type & BRANCH_CALL_STACK))
@@ -213,16 +246,18 @@ static bool has_dump(const struct perf_sample *s)
 static void make_chain(struct perffold *pf, struct process *p, const struct perf_sample *s,
 		       const uint64_t **chain, size_t *count)
 {
-	const bool unwinds = pf->options.unwind && has_dump(s);
 	const bool truncated = is_truncated(s);
 
 	pf->chain_count = 0;
-	if (unwinds || has_call_stack(s)) {
+	if (has_dump(s)) {
 		add_until_user(pf, s);
-		if (unwinds)
+		if (pf->options.unwind)
 			add_unwound(pf, p, s);
 		else
-			add_branches(pf, s);
+			add_register_leaf(pf, s);
+	} else if (has_call_stack(s)) {
+		add_until_user(pf, s);
+		add_branches(pf, s);
 	} else if (s->chain_count && s->chain[0] >= CONTEXT_MAX && !truncated) {
 		*chain = s->chain;
 		*count = s->chain_count;
