@@ -203,7 +203,7 @@ static unsigned ip_register(const struct perffold *pf)
 		unsigned number;
 	} machines[] = {
 		{ "x86", 8 }, { "i", 8 }, { "aarch64", 32 }, { "arm64", 32 }, { "arm", 15 },
-		{ "riscv", 0 }, { "ppc", 32 }, { "s390", 33 }, { "loongarch", 0 }, { "mips", 32 },
+		{ "riscv", 0 }, { "ppc", 32 }, { "s390", 33 }, { "loongarch", 0 }, { "mips", 0 },
 	};
 	const struct perfdata_facts *f = pf->options.facts;
 	const struct text name = text_of(f && f->architecture ? f->architecture : "x86");
