@@ -26,10 +26,8 @@ int hostfile_open(const char *root, const char *path);
 /* A file in memory, pages come as they are touched. Empty files have no bytes. */
 struct hostfile {
 	struct text bytes;
-	dev_t device;
-	ino_t inode;
+	char *scratch;                 /* the same bytes, which may be written: a private copy */
 	uid_t owner;
-	int64_t modified;              /* seconds since the epoch */
 };
 int hostfile_map(const char *root, const char *path, struct hostfile *f);
 void hostfile_unmap(struct hostfile *f);

@@ -103,6 +103,30 @@ static const char *listed(const struct object_places *p, const char *build_id)
 
 /* ---- the file ---- */
 
+static void note_code(struct object *o)
+{
+	struct elfsegment s;
+
+	for (uint32_t i = 0; elfimage_segment(&o->elf, i, &s); i++)
+		if (s.type == PT_LOAD && (s.flags & PF_X) && o->code_count < OBJECT_CODE_MAX)
+			o->code[o->code_count++] = (struct object_code){
+				s.offset, s.file_size, s.address,
+			};
+}
+
+bool object_address_of(const struct object *o, uint64_t offset, uint64_t *address)
+{
+	if (o->state != OBJECT_GOOD)
+		return false;
+	for (unsigned i = 0; i < o->code_count; i++) {
+		if (offset - o->code[i].offset >= o->code[i].size)
+			continue;
+		*address = offset - o->code[i].offset + o->code[i].address;
+		return true;
+	}
+	return elfimage_address_of(&o->elf, offset, address);
+}
+
 /* Takes the file over (no file: what is unpacked already), or gives it back. */
 static bool accept(struct object *o, struct hostfile *f)
 {
@@ -126,6 +150,7 @@ static bool accept(struct object *o, struct hostfile *f)
 	}
 	o->elf = e;
 	o->file = *f;
+	note_code(o);
 	return true;
 }
 
@@ -232,9 +257,11 @@ static bool find_file(struct object *o, const struct object_places *p,
 		return true;
 	if (!strcmp(o->path, "[vdso]"))
 		return find_vdso(o, p);
-	if (symfs)
-		return try_file(o, symfs, o->path) || try_below(o, symfs, o->path) ||
-		       try_perf_cache(o, "elf");
+	if (symfs && (try_file(o, symfs, o->path) || try_below(o, symfs, o->path)))
+		return true;
+	/* what is not below symfs may be here too, if a build id can tell that it is the same */
+	if (symfs && !o->build_id)
+		return false;
 	if (p->options->is_this_boot && try_live(o, map))
 		return true;
 	return (o->path[0] == '/' && try_file(o, NULL, o->path)) || try_perf_cache(o, "elf");
@@ -269,12 +296,17 @@ void object_free(struct object *o)
 		return;
 	elfsym_cfi_free(o->cfi);
 	elfsym_inline_free(o->lines);
+	elfsym_file_free(o->own);
+	elfsym_file_free(o->apart);
+	elfsym_file_free(o->shared);
 	symtab_free(o->symbols);
 	hostfile_unmap(&o->file);
 	hostfile_unmap(&o->debug_file);
+	hostfile_unmap(&o->shared_file);
 	buf_free(&o->unpacked);
 	buf_free(&o->mini);
 	hash_free(&o->readable);
+	hash_free(&o->inlined);
 	free((char *)o->path);
 	free((char *)o->build_id);
 	free(o);

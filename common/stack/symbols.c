@@ -45,6 +45,7 @@ void symbols_free(struct symbols *s)
 	forget_remarks(s);
 	free(s->remarks);
 	hash_free(&s->objects);
+	hash_free(&s->inlined_names);
 	object_places_free(&s->places);
 	arena_free(&s->arena);
 	free(s);
@@ -85,7 +86,7 @@ struct object *symbols_object(struct symbols *s, const struct symbols_map *map)
 
 void symbols_prepare(struct symbols *s, const struct symbols_map *map)
 {
-	if (!symbols_is_jit_path(map->path))
+	if (!symbols_is_jit(map))
 		symbols_object(s, map);
 }
 
@@ -117,15 +118,14 @@ bool symbols_find(struct symbols *s, const struct symbols_map *map, uint64_t add
 
 	if (map->is_kernel)
 		return symbols_find_kernel(s, map, address, is_return_address, found);
-	if (symbols_is_jit_path(map->path))
+	if (symbols_is_jit(map))
 		return symbols_find_jit(s, map, at, found);
 	struct object *o = symbols_object(s, map);
 	struct symtab *table = object_symbols(o, &s->places);
 	uint64_t place = at - map->start + map->pgoff;
 
 	*found = (struct symbol){ .object = object_text(o) };
-	const bool is_placed = o->state == OBJECT_GOOD &&
-			       elfimage_address_of(&o->elf, place, &place);
+	const bool is_placed = object_address_of(o, place, &place);
 	const struct symtab_entry *e = table && is_placed ? symtab_find(table, place) : NULL;
 
 	if (!e) {
