@@ -318,7 +318,7 @@ static void count_points(struct text start, uint64_t points[STACK_KINDS])
 		if (!stack_trimmed(line).len ||
 		    (lines && !newline && start.len >= STACK_LOOK_BYTES))
 			continue;
-		lines++;
+		lines += line.data[0] != '#';
 		for (enum stack_kind k = 1; k < STACK_KINDS; k++)
 			if (formats[k]->look)
 				points[k] += formats[k]->look(line);
