@@ -188,13 +188,27 @@ static void take_event(struct text t, struct perfscript_header *h)
 		take_payload((struct text){ at + 1, (size_t)(end - at - 1) }, h);
 }
 
+/* "PERF_RECORD_LOST lost 12" says more than that it is no sample. */
+static void take_record(struct text t, struct perfscript_header *h)
+{
+	struct text before, rest;
+	struct scan s;
+
+	h->is_task_record = true;
+	if (!text_starts(t, "PERF_RECORD_LOST") || !stack_split(t, " lost ", &before, &rest))
+		return;
+	s = scan_of(rest);
+	if (!scan_u64(&s, &h->lost))
+		h->lost = 0;
+}
+
 /* "[PERIOD] EVENT: PAYLOAD" */
 static void take_behind_time(struct text t, struct perfscript_header *h)
 {
 	struct text rest = t;
 
 	if (text_starts(t, "PERF_RECORD_")) {
-		h->is_task_record = true;
+		take_record(t, h);
 		return;
 	}
 	const struct text word = stack_take_word(&rest);
@@ -251,11 +265,13 @@ static bool find_event(struct text t, struct text *before, struct text *event, s
 /* "comm 123 [001] 1000 cycles:", any of it */
 static bool take_without_time(struct text t, struct perfscript_header *h)
 {
-	static const char record[] = " PERF_RECORD_";
 	struct text before, behind;
 
-	if (memmem(t.data, t.len, record, sizeof(record) - 1)) {
-		h->is_task_record = true;
+	if (t.len > PERFSCRIPT_BARE_MAX)
+		return false;
+	if (stack_split(t, " PERF_RECORD_", &before, &behind)) {
+		t.data += before.len + 1, t.len -= before.len + 1;
+		take_record(t, h);
 		return true;
 	}
 	if (find_event(t, &before, &h->event, &behind)) {

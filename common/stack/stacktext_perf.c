@@ -51,6 +51,8 @@ static unsigned look(struct text line)
 	struct perfscript_header h;
 	const bool is_indented = line.data[0] == ' ' || line.data[0] == '\t';
 
+	if (text_starts(line, "# captured on") || text_starts(line, "# perf version"))
+		return 4;
 	if (perfscript_parse_header(line, &h) && h.has_time)
 		return 4;
 	if (perfscript_parse_frame(line, &f) && f.symbol.len &&
@@ -398,6 +400,7 @@ static void take_header(struct stack_reader *r, struct text line)
 		return;
 	}
 	finish(r);
+	r->result.lost_samples += h.lost;
 	if (!h.is_task_record)
 		start(r, &h, true);
 }

@@ -45,8 +45,8 @@ static void make_perf(unsigned count)
 
 		snprintf(name, sizeof(name), patterns[i % 7], i);
 		snprintf(lines[i], sizeof(lines[i]),
-			 "\t%16lx %s(app::Node<int, 4>&, unsigned long)+0x%x (/usr/local/bin/deep)\n",
-			 address, name, i & 0xfff);
+			 "\t%16lx %s(app::Node<int, 4>&, unsigned long)+0x%x "
+			 "(/usr/local/bin/deep)\n", address, name, i & 0xfff);
 	}
 	for (unsigned i = 0; i < CHAINS; i++) {
 		depth[i] = (unsigned char)(8 + below(DEEPEST - 7));
