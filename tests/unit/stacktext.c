@@ -229,6 +229,10 @@ static void test_unknown(void)
 	check_unknown(TEXT("<?xml version=\"1.0\"?>\n<svg a;b 12\n"), 1, "XML");
 	check_unknown(TEXT("\n{\"traceEvents\": []}"), 2, "a Chrome trace");
 	check_unknown(TEXT("[{\"name\": 1}]"), 1, "JSON that is not speedscope's");
+	check_unknown(TEXT("{\"nodes\": [], \"timeDeltas\": []}"), 1, "a CPU profile of V8");
+	check_unknown(TEXT("@h:\n[1, 2)    3 |@@  |\n"), 1, "a histogram of bpftrace's");
+	check_unknown(TEXT("# Overhead  Command\n# ...\n  50.00% x\n"), 1,
+		      "what perf report prints (perf script prints stacks)");
 	CHECK(stack_kind_of(TEXT("[unknown];a 1\n")) == STACK_FOLDED);
 	CHECK(stack_kind_of(TEXT("{closure};a 1\n")) == STACK_FOLDED);
 	for (enum stack_kind k = 1; k < STACK_KINDS; k++)
