@@ -26,6 +26,12 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* "(.isra.0)", as some demanglers write it; no path: that is "(./x)". */
+static bool is_clone(struct text t)
+{
+	return t.len > 2 && t.data[1] == '.' && t.data[2] >= 'a' && t.data[2] <= 'z';
+}
+
 bool perfscript_parse_frame(struct text line, struct perfscript_frame *f)
 {
 	struct text t = stack_trimmed(line);
@@ -40,8 +46,9 @@ bool perfscript_parse_frame(struct text line, struct perfscript_frame *f)
 	struct perfscript_frame new = { .address = address, .object = { "", 0 } };
 	const size_t bracket = stack_last_bracket(t);
 
-	/* a symbol's own arguments touch it; the object stands apart */
-	if (bracket < t.len && (bracket == 0 || is_blank(t.data[bracket - 1]))) {
+	/* a symbol's own arguments touch it, "(.part.0)" belongs to it; the object stands apart */
+	if (bracket < t.len && (bracket == 0 || is_blank(t.data[bracket - 1])) &&
+	    !is_clone((struct text){ t.data + bracket, t.len - bracket })) {
 		new.object = (struct text){ t.data + bracket + 1, t.len - bracket - 2 };
 		t.len = bracket;
 		if (text_is(new.object, "inlined")) {

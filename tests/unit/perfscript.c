@@ -120,6 +120,10 @@ static void test_frames(void)
 	CHECK(perfscript_parse_frame(TEXT(" 1 a b (x (deleted))"), &f));
 	is(f.symbol, "a b");
 	is(f.object, "x (deleted)");
+	CHECK(perfscript_parse_frame(TEXT(" 1 f(int) (.isra.0)"), &f) && !f.object.len);
+	is(f.symbol, "f(int) (.isra.0)");
+	CHECK(perfscript_parse_frame(TEXT(" 1 f (./x)"), &f));
+	is(f.object, "./x");
 	CHECK(perfscript_parse_frame(TEXT(" 7f30 ([unknown])"), &f) && !f.symbol.len);
 	CHECK(perfscript_parse_frame(TEXT("0"), &f) && !f.symbol.len && !f.address);
 }
