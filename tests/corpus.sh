@@ -50,7 +50,10 @@ corrected()
 		esac
 		;;
 	perf-java-stacks-02) sed 's|;Ljava/|;java/|g' "$2" ;;
-	perf-js-stacks-01) sed 's/RegExp:\[&<>\\\\\]/RegExp:[\&<>\\"\\'\'']/' "$2" ;;
+	perf-js-stacks-01)
+		sed -e 's/RegExp:\[&<>\\\\\]/RegExp:[\&<>\\"\\'\'']/' \
+			-e 's|RegExp:\\bFoo ?Bar|&(?:/[\\d.]+\|[ \\w.]*)|' "$2"
+		;;
 	perf-numa-stacks-01)
 		case $3 in
 		all | kernel) sed 's/\(native_safe_halt_\[k\]\) 72$/\1 73/' "$2" ;;
