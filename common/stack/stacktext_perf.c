@@ -391,11 +391,17 @@ static void skip(struct stack_reader *r)
 static void take_header(struct stack_reader *r, struct text line)
 {
 	struct perf_reader *p = r->own;
-	struct perfscript_header h;
+	struct perfscript_header h = perfscript_nothing();
 	const bool is_header = perfscript_parse_header(line, &h);
 
-	/* where samples have times what has none is a message that went to the same file */
-	if (!is_header || (p->has_times && !h.has_time && !h.is_task_record)) {
+	/*
+	 * Where samples have times what has none is a message that went to the same file; so is, in
+	 * a stack that no empty line has ended, what names neither a thread nor a CPU.
+	 */
+	const bool is_bare = is_header && !h.has_time && !h.is_task_record;
+	const bool cuts_stack = p->is_in_stack && p->is_counted && !h.tid.len && !h.cpu.len;
+
+	if (!is_header || (is_bare && (p->has_times || cuts_stack))) {
 		skip(r);
 		return;
 	}
