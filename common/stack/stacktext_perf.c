@@ -51,6 +51,8 @@ static unsigned look(struct text line)
 	struct perfscript_header h;
 	const bool is_indented = line.data[0] == ' ' || line.data[0] == '\t';
 
+	if (text_starts(line, "# captured on") || text_starts(line, "# perf version"))
+		return 4;
 	if (perfscript_parse_header(line, &h) && h.has_time)
 		return 4;
 	if (perfscript_parse_frame(line, &f) && f.symbol.len &&
@@ -389,15 +391,22 @@ static void skip(struct stack_reader *r)
 static void take_header(struct stack_reader *r, struct text line)
 {
 	struct perf_reader *p = r->own;
-	struct perfscript_header h;
+	struct perfscript_header h = perfscript_nothing();
 	const bool is_header = perfscript_parse_header(line, &h);
 
-	/* where samples have times what has none is a message that went to the same file */
-	if (!is_header || (p->has_times && !h.has_time && !h.is_task_record)) {
+	/*
+	 * Where samples have times what has none is a message that went to the same file; so is, in
+	 * a stack that no empty line has ended, what names neither a thread nor a CPU.
+	 */
+	const bool is_bare = is_header && !h.has_time && !h.is_task_record;
+	const bool cuts_stack = p->is_in_stack && p->is_counted && !h.tid.len && !h.cpu.len;
+
+	if (!is_header || (is_bare && (p->has_times || cuts_stack))) {
 		skip(r);
 		return;
 	}
 	finish(r);
+	r->result.lost_samples += h.lost;
 	if (!h.is_task_record)
 		start(r, &h, true);
 }
@@ -456,6 +465,20 @@ static void perf_line(struct stack_reader *r, struct text line)
 	}
 }
 
+/* A clock's periods are nanoseconds; those of other events are what the event's name says. */
+static void perf_end(struct stack_reader *r)
+{
+	finish(r);
+	for (size_t i = 0; i < r->result.event_count; i++) {
+		struct stack_event *e = &r->result.events[i];
+		const struct text name = text_of(e->name);
+
+		if (e->has_period &&
+		    (text_starts(name, "cpu-clock") || text_starts(name, "task-clock")))
+			e->unit = "ns";
+	}
+}
+
 static void perf_free(struct stack_reader *r)
 {
 	struct perf_reader *p = r->own;
@@ -475,6 +498,6 @@ const struct stack_format stack_format_perf_script = {
 	.begin = begin,
 	.line = perf_line,
 	.lines = perf_lines,
-	.end = finish,
+	.end = perf_end,
 	.free = perf_free,
 };

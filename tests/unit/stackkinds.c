@@ -76,6 +76,19 @@ static void test_blocks(void)
 			"               12\n\n"
 			"              unix`mach_cpu_idle+0x6\n              305\n"),
 		   "unix`mach_cpu_idle 305\nx`f;genunix`foo;libc.so.1`__read 12\n");
+	check_kind(STACK_BLOCKS,
+		   TEXT("\n  bash                                              \n"
+			"              genunix`read+0x2\n              unix`sys_syscall+0x17a\n\n"
+			"              libc.so.1`__read+0xa\n              0x401234\n"
+			"               12\n"),
+		   "bash;0x401234;libc.so.1`__read;unix`sys_syscall;genunix`read 12\n");
+	CHECK_STR(fold_as(STACK_BLOCKS,
+			  TEXT("              unix`idle+0x6\n"
+			       "           value  ------------- Distribution ------------- count\n"
+			       "            4096 |                                         0\n"
+			       "            8192 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@   12\n\n"
+			       "              unix`f+0x6\n              3\n")), "unix`f 3\n");
+	CHECK(result.skipped_lines == 4);
 	/* mallocstacks, memleak */
 	check_kind(STACK_BLOCKS,
 		   TEXT("Attaching to malloc in pid 886, Ctrl+C to quit.\n"
@@ -171,12 +184,12 @@ static void test_jstack(void)
 		"\"pool-1-thread-7\" #12 daemon prio=5 tid=0x00007f6d nid=23278 runnable\n"
 		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
 		"\"pool-1-thread-8\" #13 daemon prio=5 tid=0x00007f6d nid=23279 runnable\n"
-		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
+		"\tat W$$Lambda$1/0x00007f6ca8000b08.run(Unknown Source)\n\n"
 		"\"VM Thread\" os_prio=0 cpu=8.58ms tid=0x00007f6d280f4000 nid=0x5b2a runnable\n"
 		"\n");
 
 	check_kind(STACK_JSTACK, t, "main;W.main;W.go;java.lang.Thread.sleep 1\n"
-		   "pool-1-thread;W$$Lambda$1/0x00007f6ca8000a08.run 2\n");
+		   "pool-1-thread;W$$Lambda$1.run 2\n");
 	CHECK(result.samples == 3);
 	stack_options.frame.source_lines = true;
 	filter_options.by = ROOT_TID;
