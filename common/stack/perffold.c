@@ -7,23 +7,8 @@
 #include "common/base/fail.h"
 #include "common/base/na.h"
 #include "common/stack/perffold_impl.h"
-#include "common/stack/symbols.h"
 
 #define DEFERRED_HEAD 24               /* header, u64 cookie, u64 count */
-
-const char *unwind_end_name(enum unwind_end e)
-{
-	static const char *const names[] = {
-		[UNWIND_WHOLE] = "whole",
-		[UNWIND_DUMP_SIZE] = "the dump was too small",
-		[UNWIND_NO_OBJECT] = "no file for an address",
-		[UNWIND_NO_RULE] = "no unwind information for an address",
-		[UNWIND_BAD_MEMORY] = "the stack does not fit its unwind information",
-		[UNWIND_TOO_DEEP] = "too deep",
-	};
-
-	return e < UNWIND_ENDS ? names[e] : "";
-}
 
 static void leaving(void *arg, struct process *p)
 {
@@ -121,163 +106,6 @@ static bool count_event(struct perffold *pf, const struct perf_event *e, uint64_
 	return state->is_wanted;
 }
 
-/* ---- the chain ---- */
-
-static void chain_add(struct perffold *pf, uint64_t address)
-{
-	if (pf->chain_count == pf->chain_cap)
-		pf->chain = mem_grow(pf->chain, &pf->chain_cap, pf->chain_count + 1,
-				     sizeof(*pf->chain));
-	pf->chain[pf->chain_count++] = address;
-}
-
-static uint64_t context_of(enum cpumode mode)
-{
-	static const uint64_t contexts[] = {
-		[MODE_KERNEL] = CONTEXT_KERNEL,
-		[MODE_USER] = CONTEXT_USER,
-		[MODE_HYPERVISOR] = CONTEXT_HYPERVISOR,
-		[MODE_GUEST_KERNEL] = CONTEXT_GUEST_KERNEL,
-		[MODE_GUEST_USER] = CONTEXT_GUEST_USER,
-	};
-
-	return mode < sizeof(contexts) / sizeof(*contexts) && contexts[mode] ? contexts[mode] :
-									      CONTEXT_MAX;
-}
-
-/* Frames of the record's own chain; contexts are none. */
-static size_t count_frames(const struct perf_sample *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->chain_count; i++)
-		n += s->chain[i] < CONTEXT_MAX;
-	return n;
-}
-
-static bool is_truncated(const struct perf_sample *s)
-{
-	const struct perf_attr *a = &s->event->attr;
-	const size_t limit = a->max_stack ? a->max_stack : ATTR_MAX_STACK;
-
-	return s->chain_count >= limit && !(a->sample_type & FIELD_STACK_USER) &&
-	       count_frames(s) == limit;
-}
-
-/* Hardware's call stack is the user's part: where the newest branch led to is the leaf. */
-static void add_branches(struct perffold *pf, const struct perf_sample *s)
-{
-	chain_add(pf, CONTEXT_USER);
-	chain_add(pf, s->branches[0].to);
-	for (size_t i = 0; i < s->branch_count; i++)
-		chain_add(pf, s->branches[i].from);
-}
-
-static void add_unwound(struct perffold *pf, struct process *p, const struct perf_sample *s)
-{
-	uint64_t addresses[PERFFOLD_UNWOUND_MAX];
-	size_t count = 0;
-	const enum unwind_end end = pf->options.unwind(pf->options.unwind_arg, p, s, addresses,
-						       PERFFOLD_UNWOUND_MAX, &count);
-
-	pf->result.unwound[end < UNWIND_ENDS ? end : UNWIND_BAD_MEMORY]++;
-	chain_add(pf, CONTEXT_UNWOUND);
-	for (size_t i = 0; i < count; i++)
-		chain_add(pf, addresses[i]);
-	if (end != UNWIND_WHOLE)
-		chain_add(pf, CONTEXT_TRUNCATED);
-}
-
-/* The chain up to its user part; all of it if it has none. */
-static void add_until_user(struct perffold *pf, const struct perf_sample *s)
-{
-	for (size_t i = 0; i < s->chain_count && s->chain[i] != CONTEXT_USER; i++)
-		chain_add(pf, s->chain[i]);
-}
-
-/* The number that perf gives to the instruction pointer of the recorded machine. */
-static unsigned ip_register(const struct perffold *pf)
-{
-	static const struct {
-		const char *start;
-		unsigned number;
-	} machines[] = {
-		{ "x86", 8 }, { "i", 8 }, { "aarch64", 32 }, { "arm64", 32 }, { "arm", 15 },
-		{ "riscv", 0 }, { "ppc", 32 }, { "s390", 33 }, { "loongarch", 0 }, { "mips", 0 },
-	};
-	const struct perfdata_facts *f = pf->options.facts;
-	const struct text name = text_of(f && f->architecture ? f->architecture : "x86");
-
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
-		if (text_starts(name, machines[i].start))
-			return machines[i].number;
-	return 64;
-}
-
-/* Nobody unwinds the dump: its leaf is known all the same. */
-static void add_register_leaf(struct perffold *pf, const struct perf_sample *s)
-{
-	const struct perf_regs *regs = &s->user_regs;
-	const unsigned ip = ip_register(pf);
-
-	if (ip >= 64 || !(regs->mask >> ip & 1))
-		return;
-	chain_add(pf, CONTEXT_USER);
-	chain_add(pf, regs->values[__builtin_popcountll(regs->mask & ((1ull << ip) - 1))]);
-	chain_add(pf, CONTEXT_TRUNCATED);
-}
-
-static bool has_call_stack(const struct perf_sample *s)
-{
-	if (!s->branch_count || !(s->event->attr.branch_type & BRANCH_CALL_STACK))
-		return false;
-	for (size_t i = 0; i < s->chain_count; i++)
-		if (s->chain[i] == CONTEXT_USER)
-			return true;
-	return false;
-}
-
-static bool has_dump(const struct perf_sample *s)
-{
-	return s->user_regs.abi && (s->event->attr.sample_type & FIELD_STACK_USER);
-}
-
-/* The sample's stack as the record has it, or put together in pf->chain. */
-static void make_chain(struct perffold *pf, struct process *p, const struct perf_sample *s,
-		       const uint64_t **chain, size_t *count)
-{
-	const bool truncated = is_truncated(s);
-
-	pf->chain_count = 0;
-	if (has_dump(s)) {
-		add_until_user(pf, s);
-		if (pf->options.unwind)
-			add_unwound(pf, p, s);
-		else
-			add_register_leaf(pf, s);
-	} else if (has_call_stack(s)) {
-		add_until_user(pf, s);
-		add_branches(pf, s);
-	} else if (s->chain_count && s->chain[0] >= CONTEXT_MAX && !truncated) {
-		*chain = s->chain;
-		*count = s->chain_count;
-		return;
-	} else if (s->chain_count > 1 || (s->chain_count && s->chain[0] < CONTEXT_MAX)) {
-		if (s->chain[0] < CONTEXT_MAX)
-			chain_add(pf, context_of(s->mode));
-		for (size_t i = 0; i < s->chain_count; i++)
-			chain_add(pf, s->chain[i]);
-		if (truncated)
-			chain_add(pf, CONTEXT_TRUNCATED);
-		pf->result.truncated += truncated;
-	} else if (s->ip != NA_U64) {
-		chain_add(pf, context_of(s->mode));
-		chain_add(pf, s->ip);
-	}
-	*chain = pf->chain;
-	*count = pf->chain_count;
-}
-
 /* ---- user parts that come later ---- */
 
 static void finish_deferred(struct perffold *pf, struct deferred *d, const uint64_t *user,
@@ -287,15 +115,15 @@ static void finish_deferred(struct perffold *pf, struct deferred *d, const uint6
 
 	pf->chain_count = 0;
 	for (size_t i = 0; i < d->count; i++)
-		chain_add(pf, d->chain[i]);
+		perffold_chain_add(pf, d->chain[i]);
 	if (count)
-		chain_add(pf, CONTEXT_USER);
+		perffold_chain_add(pf, CONTEXT_USER);
 	else
 		pf->result.without_user_part++;
 	for (size_t i = 0; i < count; i++)
-		chain_add(pf, user[i]);
+		perffold_chain_add(pf, user[i]);
 	if (!count)
-		chain_add(pf, CONTEXT_TRUNCATED);
+		perffold_chain_add(pf, CONTEXT_TRUNCATED);
 	perffold_raw_add(pf, p, d->root, pf->chain, pf->chain_count, d->weight);
 	free(d->chain);
 	*d = (struct deferred){ 0 };
@@ -385,7 +213,7 @@ static void fold_sample(struct perffold *pf, const struct perf_sample *s, uint64
 	const uint64_t *chain;
 	size_t count;
 
-	make_chain(pf, t->process, s, &chain, &count);
+	perffold_chain(pf, t->process, s, &chain, &count);
 	for (size_t i = 0; i + 1 < count; i++) {
 		if (chain[i] == CONTEXT_USER_DEFERRED) {
 			defer(pf, t, root, chain, i, weight);

@@ -7,22 +7,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As many frames as there are registers: whatever they hold. */
-static enum unwind_end unwind(void *arg, struct process *p, const struct perf_sample *s,
-			      uint64_t *addresses, size_t max, size_t *count)
-{
-	uint64_t sum = 0;
-
-	(void)arg;
-	if (!p || s->stack_size > s->stack_asked || (s->stack_size && !s->stack))
-		abort();
-	for (size_t i = 0; i < s->stack_size; i++)
-		sum += s->stack[i];
-	for (*count = 0; *count < s->user_regs.count && *count < max; ++*count)
-		addresses[*count] = s->user_regs.values[*count] + (sum & 1);
-	return sum & 1 ? UNWIND_WHOLE : UNWIND_DUMP_SIZE;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct perfdata *d;
@@ -31,9 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (perfdata_open_memory((struct text){ (const char *)data, size }, "fuzz", &d))
 		return 0;
 	struct fold *f = fold_new();
-	struct perffold *pf = perffold_recording(d, f, &(struct perffold_options){
-		.unwind = unwind,
-	});
+	struct perffold *pf = perffold_recording(d, f, &(struct perffold_options){ 0 });
 	const struct perffold_result *r = perffold_end(pf);
 
 	for (size_t i = 0; i < r->event_count; i++)

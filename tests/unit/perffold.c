@@ -206,28 +206,16 @@ static void test_branches(void)
 	buf_free(&m.bytes);
 }
 
-static enum unwind_end unwind(void *arg, struct process *p, const struct perf_sample *s,
-			      uint64_t *addresses, size_t max, size_t *count)
-{
-	CHECK(p->pid == 5 && s->user_regs.count == 2 && s->user_regs.values[1] == 0x1010);
-	CHECK(s->stack_asked == 16 && s->stack_size == 8 && s->stack[0] == 0x11 && max > 2);
-	addresses[0] = 0x1010;
-	addresses[1] = 0x1020;
-	*count = 2;
-	++*(unsigned *)arg;
-	return *(unsigned *)arg == 1 ? UNWIND_WHOLE : UNWIND_DUMP_SIZE;
-}
-
 static void test_dumps(void)
 {
 	struct image m = { 0 };
 	struct image_attr a = plain;
-	unsigned asked = 0;
+	struct symbols *symbols = symbols_new(&(struct symbols_options){ 0 });
 
 	a.sample_type |= FIELD_REGS_USER | FIELD_STACK_USER;
-	a.user_regs = 0x101;
+	a.user_regs = 0x180;          /* sp and ip of x86 */
 	image_file(&m, &a, 1);
-	image_mmap(&m, MODE_USER, 5, 0x1000, 0x1000, 0, "/usr/bin/x", 0);
+	image_mmap(&m, MODE_USER, 5, 0x1000, 0x1000, 0, "/usr/bin/perfbox-no-such-file", 0);
 	for (uint64_t i = 0; i < 3; i++) {
 		SAMPLE(&m, 10 + i, 1, CONTEXT_KERNEL, 0xffff000000000020);
 		if (i == 2) {          /* a kernel thread has no registers and no stack */
@@ -245,15 +233,16 @@ static void test_dumps(void)
 		image_u64(&m, 8);
 		image_end(&m);
 	}
-	fold_image(&m, &(struct perffold_options){ .unwind = unwind, .unwind_arg = &asked });
-	CHECK_STR(folded, ":5;[kernel] 1\n"
-			  ":5;[truncated];[x+0x20];[x+0x10];[kernel] 1\n"
-			  ":5;[x+0x20];[x+0x10];[kernel] 1\n");
-	CHECK(asked == 2 && result.unwound[UNWIND_WHOLE] == 1 &&
-	      result.unwound[UNWIND_DUMP_SIZE] == 1);
+	/* what is mapped there is no file */
+	fold_image(&m, &(struct perffold_options){ .symbols = symbols });
+	CHECK_STR(folded, ":5;[kernel+0xffff000000000020] 1\n"
+			  ":5;[truncated];[perfbox-no-such-file+0x10];[kernel+0xffff000000000020] "
+			  "2\n");
+	CHECK(result.unwound[UNWIND_WHOLE] == 0 && result.unwound[UNWIND_NO_FILE] == 2);
 	/* without an unwinder the leaf is known */
 	fold_image(&m, NULL);
-	CHECK_STR(folded, ":5;[kernel] 1\n:5;[truncated];[x+0x10];[kernel] 2\n");
+	CHECK_STR(folded, ":5;[kernel] 1\n:5;[truncated];[perfbox-no-such-file+0x10];[kernel] 2\n");
+	symbols_free(symbols);
 	buf_free(&m.bytes);
 }
 
