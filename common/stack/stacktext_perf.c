@@ -208,7 +208,7 @@ static void fold_stack(struct stack_reader *r)
 						 &is_cut);
 
 	add_weight(r, node, is_cut);
-	if (r->line == p->at_hand_end)
+	if (r->line == p->at_hand_end && !r->is_deep)
 		remember(p, node, is_cut);
 }
 
@@ -306,7 +306,7 @@ static bool take_frame_line(struct stack_reader *r, struct text line)
 		known = &p->lines[this.hash % KNOWN_LINES];
 		if (is_same(known, &this)) {
 			count_sample(r);
-			if (p->is_wanted && r->count < STACK_FRAMES_MAX) {
+			if (p->is_wanted && !stack_is_full(r)) {
 				r->names = mem_grow(r->names, &r->cap, r->count + 1,
 						    sizeof(*r->names));
 				r->names[r->count++] = known->name;

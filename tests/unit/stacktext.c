@@ -264,7 +264,9 @@ static void test_deep(void)
 		memcpy(text + len, "\t1234567 f\n", each);
 	const char *folded = fold_as(STACK_PERF_SCRIPT, (struct text){ text, len });
 
-	CHECK(result.samples == 1 && strlen(folded) == 65536 * 2 + sizeof("a 1\n") - 1);
+	CHECK(result.samples == 1 && result.deep_stacks == 1);
+	CHECK(strlen(folded) == 65536 * 2 + sizeof("a;[deeper] 1\n") - 1);
+	CHECK(!strncmp(folded, "a;[deeper];f;f", 14));
 	free(text);
 }
 
