@@ -66,7 +66,7 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
@@ -210,6 +210,12 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
 
+# Measurements from inside: like the units, they see common/ alone.
+$(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(obj.COMMON) $(O)/gen/objects
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
+
 $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(fuzz-obj.COMMON)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -230,7 +236,8 @@ RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(
 
 check: all unit replay
 	@$(RUN) tests/run check
-live: all helpers
+# two of the live tests run a unit where only root can: inside namespaces
+live: all helpers $(O)/tests/unit/netns $(O)/tests/unit/sockowner
 	@$(RUN) tests/run live
 update: all
 	@$(RUN) tests/run update
@@ -238,7 +245,7 @@ fuzz: fuzzers
 	@$(RUN) tests/run fuzz
 fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
-bench: all helpers
+bench: all helpers $(O)/tests/bench/owners
 	@$(RUN) scripts/bench
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.

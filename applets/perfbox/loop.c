@@ -15,6 +15,7 @@
 #include "common/kernel/load.h"
 #include "common/kernel/source.h"
 #include "common/report/redact.h"
+#include "common/report/screen.h"
 #include "version.h"
 
 #define INTERVAL_MIN_NS 1000000ull                       /* 1 ms */
@@ -22,23 +23,27 @@
 
 static volatile sig_atomic_t interrupted;
 
-static void on_signal(int signal)
+/* The first signal asks for the last, partial interval; a second one ends at once. */
+static void on_signal(int number)
 {
-	(void)signal;
+	if (interrupted) {
+		screen_restore();
+		signal(number, SIG_DFL);
+		raise(number);
+	}
 	interrupted = 1;
 }
 
-/* The first signal asks for the last, partial interval; a second one ends at once. */
 static void catch_signals(void)
 {
-	struct sigaction once = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction ask = { .sa_handler = on_signal };
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		struct sigaction before;
 
 		if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(ending[i], &once, NULL);
+			sigaction(ending[i], &ask, NULL);
 	}
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -153,13 +158,18 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 		.columns = choices.columns,
 		.sort = choices.sort,
 		.top = choices.top,
-		.no_header = choices.no_header,
+		.no_header = shared.no_header,
 		.quiet = shared.quiet,
 		.past = shared.past,
 	};
 	int err = parse_states(&config.states);
 
-	return err < 0 ? err : out_open(&config, out);
+	if (err < 0)
+		return err;
+	if (config.format == OUT_PEOPLE && !choices.root && mode->wants_screen &&
+	    mode->wants_screen())
+		config.to = screen_open(&config.width);
+	return out_open(&config, out);
 }
 
 static int save_records(const struct applet *applet, const struct mode *mode)
@@ -197,12 +207,33 @@ static void begin_redaction(void)
 	redact_on(arena_text(src_arena(), boot_id));
 }
 
-static void wait_until(uint64_t due_ns)
+static void sleep_until(uint64_t due_ns)
 {
 	struct timespec t = { (time_t)(due_ns / 1000000000ull), (long)(due_ns % 1000000000ull) };
 
 	while (!interrupted && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
+}
+
+/* The time until the next look: the mode's own wait, or asleep but for the samples it takes. */
+static void wait_until(const struct mode *mode, uint64_t due_ns)
+{
+	uint64_t next_ns, now_ns;
+
+	while (mode->wait && !interrupted) {
+		int ready = mode->wait(due_ns);
+
+		interrupted |= ready < 0;
+		if (ready > 0)
+			return;
+	}
+	while (mode->poll && !interrupted && (next_ns = mode->poll())) {
+		now_ns = src_now_ns();
+		if (now_ns + next_ns >= due_ns)
+			break;
+		sleep_until(now_ns + next_ns);
+	}
+	sleep_until(due_ns);
 }
 
 /* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits
@@ -259,10 +290,9 @@ static int look_frames(const struct applet *applet, const struct mode *mode, str
 			continue;
 		uint64_t now_ns = src_now_ns();
 
-		do
+		while (due_ns <= now_ns)
 			due_ns += shared.interval_ns;
-		while (due_ns <= now_ns);
-		wait_until(due_ns);
+		wait_until(mode, due_ns);
 	}
 	return err;
 }
@@ -302,6 +332,7 @@ static int finish(const struct applet *applet, struct out *out, int err)
 		complain(applet);
 	int closed = out_close(out);
 
+	screen_close();
 	if (err >= 0 && closed < 0) {
 		err = closed;
 		if (err != -EPIPE)
@@ -338,6 +369,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 	if (err < 0) {
 		complain(applet);
 		out_close(out);
+		screen_close();
 		return 3;
 	}
 	catch_signals();
@@ -350,6 +382,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 		if (mode->stop)
 			mode->stop();
 		out_close(out);
+		screen_close();
 		return src_close(), status;
 	}
 	err = mode->look ? look_frames(applet, mode, out) : run_once(applet, mode, out);
