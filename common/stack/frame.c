@@ -162,11 +162,13 @@ static void add_unknown(struct name *n, const struct frame_options *o, const str
 static void add_suffix(struct name *n, const struct frame_options *o, const struct frame_source *s,
 		       bool is_inner)
 {
-	if (s->line.len && o->source_lines) {
+	const bool is_inlined = is_inner || s->is_inlined;
+
+	if (s->line.len && (o->source_lines || (o->inlined_lines && is_inlined))) {
 		add(n, TEXT(":"));
 		add(n, s->line);
 	}
-	if (is_inner || s->is_inlined)
+	if (o->inlined && is_inlined)
 		add(n, TEXT("_[i]"));
 	else if (o->kernel && frame_object_is_kernel(s->object))
 		add(n, TEXT("_[k]"));
