@@ -98,6 +98,7 @@ $(O)/$(1)/%.o: %.c $(O)/$(1)/flags | $(GENERATED)
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
 	$$(Q)$$($(1).CC) $$($(1).FLAGS) -MMD -MP -c -o $$@ $$<
+$(O)/$(1)/common/stack/flamegraph_script.o: common/stack/flamegraph.css common/stack/flamegraph.js
 $(1).COMMON := $(COMMON_SOURCES:%.c=$(O)/$(1)/%.o)
 endef
 $(foreach k,obj fuzz-obj replay-obj,$(eval $(call kind,$(k))))

@@ -60,6 +60,9 @@ struct fold_order {
 	uint32_t *first, *next;        /* by node; 0: none */
 };
 void fold_order_make(const struct fold *f, struct fold_order *o);
+/* The same among these nodes alone: others are nobody's children. */
+void fold_order_of(const struct fold *f, const uint32_t *nodes, uint32_t count,
+		   struct fold_order *o);
 void fold_order_free(struct fold_order *o);
 
 /*

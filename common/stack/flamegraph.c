@@ -1,0 +1,230 @@
+/* Which frames a picture shows and where they lie. */
+#include "common/stack/flamegraph.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/fail.h"
+#include "common/base/mem.h"
+#include "common/stack/flamegraph_impl.h"
+
+#define WIDTH_LEAST 0.1                /* pixels of a frame, by default */
+#define FRAME_BYTES 110                /* of a frame's markup, about */
+
+static uint64_t sum_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* One pass from the last node to the first: a parent's number is lower than its children's. */
+static void sum_side(struct picture *p, unsigned side)
+{
+	const uint32_t nodes = fold_count(p->fold);
+	uint64_t *sums = mem_alloc(nodes * sizeof(*sums));
+
+	for (uint32_t i = nodes - 1; i > 0; i--) {
+		const uint32_t parent = fold_parent(p->fold, i);
+
+		sums[i] = sum_saturated(sums[i], fold_weight(p->fold, i, side));
+		sums[parent] = sum_saturated(sums[parent], sums[i]);
+	}
+	sums[FOLD_ROOT] = sum_saturated(sums[FOLD_ROOT], fold_weight(p->fold, FOLD_ROOT, side));
+	p->inclusive[side] = sums;
+	p->total[side] = p->result.total[side] = sums[FOLD_ROOT];
+}
+
+static void sum_all(struct picture *p)
+{
+	const uint32_t nodes = fold_count(p->fold);
+
+	sum_side(p, 0);
+	p->width = p->inclusive[0];
+	if (p->options->sides == FLAMEGRAPH_ONE)
+		return;
+	sum_side(p, 1);
+	if (p->options->sides == FLAMEGRAPH_DIFFERENCE) {
+		p->width = p->inclusive[p->options->is_negated ? 0 : 1];
+		return;
+	}
+	p->width = mem_alloc(nodes * sizeof(*p->width));
+	for (uint32_t i = 0; i < nodes; i++)
+		p->width[i] = sum_saturated(p->inclusive[0][i], p->inclusive[1][i]);
+}
+
+static unsigned nominal_width(const struct picture *p)
+{
+	return p->options->width ? p->options->width : FLAMEGRAPH_WIDTH;
+}
+
+/* ---- what is too narrow ---- */
+
+/* Widths by size, eight steps to a power of two. */
+#define STEPS (64 * 8)
+
+static unsigned step_of(uint64_t width)
+{
+	const unsigned power = 63 - (unsigned)__builtin_clzll(width);
+
+	return power * 8 + (power < 3 ? 0 : (unsigned)(width >> (power - 3) & 7));
+}
+
+static uint64_t step_start(unsigned step)
+{
+	const unsigned power = step / 8;
+
+	return power < 3 ? 1ull << power : (8ull + step % 8) << (power - 3);
+}
+
+/* So narrow that what is left takes FLAMEGRAPH_BYTES, if that is more than `least`. */
+static uint64_t widen_least(const struct picture *p, uint64_t least)
+{
+	const uint32_t nodes = fold_count(p->fold);
+	uint64_t bytes[STEPS] = { 0 }, sum = 0;
+	unsigned step = STEPS;
+
+	for (uint32_t i = 1; i < nodes; i++) {
+		if (p->width[i] < least)
+			continue;
+		size_t len = fold_text(p->fold, i).len;
+
+		if (len > FLAMEGRAPH_NAME_MAX)
+			len = FLAMEGRAPH_NAME_MAX;
+		bytes[step_of(p->width[i])] += FRAME_BYTES + len + len / 8;
+	}
+	while (step > 0 && sum + bytes[step - 1] <= FLAMEGRAPH_BYTES)
+		sum += bytes[--step];
+	if (step == 0 || step == STEPS)
+		return least;
+	return step_start(step) > least ? step_start(step) : least;
+}
+
+static void choose_least(struct picture *p)
+{
+	const double whole = (double)picture_whole(p), wanted = p->options->min_width;
+	const double pixels = wanted > 0 ? wanted : wanted < 0 ? 0 : WIDTH_LEAST;
+	const double weight = ceil(whole * pixels / nominal_width(p));
+
+	p->least = weight < 1 ? 1 : weight >= whole ? picture_whole(p) : (uint64_t)weight;
+	if (!p->least)
+		p->least = 1;
+	if (!(wanted > 0) && !(wanted < 0))
+		p->least = widen_least(p, p->least);
+	p->result.min_width = p->least > 1 ? (double)p->least * nominal_width(p) / whole : 0;
+}
+
+/* The nodes that are wide enough. All of a node's parents are at least as wide as it is. */
+static uint32_t *list_wide(struct picture *p, uint32_t *count)
+{
+	const uint32_t nodes = fold_count(p->fold);
+	const bool has_other = p->options->sides == FLAMEGRAPH_DIFFERENCE;
+	const uint64_t *other = p->inclusive[p->options->is_negated ? 1 : 0];
+	uint32_t wide = 0;
+
+	for (uint32_t i = 1; i < nodes; i++) {
+		wide += p->width[i] >= p->least;
+		p->result.dropped += p->width[i] && p->width[i] < p->least;
+		p->result.gone += has_other && !p->width[i] && other[i];
+	}
+	uint32_t *list = mem_alloc((wide + 1ull) * sizeof(*list));
+
+	wide = 0;
+	for (uint32_t i = 1; i < nodes; i++)
+		if (p->width[i] >= p->least)
+			list[wide++] = i;
+	*count = wide;
+	return list;
+}
+
+/* ---- where frames lie ---- */
+
+/* Where the next frame at each depth begins. */
+static void add_box(struct picture *p, uint64_t *next_at, uint32_t node, unsigned depth)
+{
+	const uint64_t at = next_at[depth], left = picture_whole(p) - at;
+	const uint64_t width = p->width[node] < left ? p->width[node] : left;
+
+	p->boxes[p->count++] = (struct box){ .at = at, .width = width, .node = node,
+					     .depth = (uint16_t)depth };
+	next_at[depth] = at + width;
+	next_at[depth + 1] = at;
+	if (depth > p->depth)
+		p->depth = depth;
+}
+
+/* A walk over the wide ones; own weight and what is too narrow is left free on the right. */
+static void lay_out(struct picture *p)
+{
+	static const unsigned deepest = FLAMEGRAPH_DEPTH_MAX;
+	uint64_t *next_at = mem_alloc((deepest + 2) * sizeof(*next_at));
+	struct fold_order o;
+	uint32_t wide, node;
+	uint32_t *list = list_wide(p, &wide);
+	unsigned depth = 1;
+
+	fold_order_of(p->fold, list, wide, &o);
+	free(list);
+	p->boxes = mem_alloc((wide + 1ull) * sizeof(*p->boxes));
+	add_box(p, next_at, FOLD_ROOT, 0);
+	for (node = o.first[FOLD_ROOT]; node;) {
+		add_box(p, next_at, node, depth);
+		if (o.first[node] && depth < deepest) {
+			node = o.first[node];
+			depth++;
+			continue;
+		}
+		while (node && !o.next[node]) {
+			node = fold_parent(p->fold, node);
+			depth--;
+		}
+		if (node)
+			node = o.next[node];
+	}
+	fold_order_free(&o);
+	free(next_at);
+	p->result.frames = p->count;
+	p->result.too_deep = wide + 1 - p->count;
+	p->result.depth = p->depth + 1;
+}
+
+static void free_picture(struct picture *p)
+{
+	if (p->width != p->inclusive[0] && p->width != p->inclusive[1])
+		free(p->width);
+	free(p->inclusive[0]);
+	free(p->inclusive[1]);
+	free(p->boxes);
+}
+
+int flamegraph_write(const struct fold *f, const struct flamegraph *options, FILE *to)
+{
+	struct picture p = { .fold = f, .options = options };
+
+	sum_all(&p);
+	choose_least(&p);
+	lay_out(&p);
+	flamegraph_colour(&p);
+	const int err = flamegraph_draw(&p, to);
+
+	if (options->result)
+		*options->result = p.result;
+	free_picture(&p);
+	return err;
+}
+
+/* ---- names ---- */
+
+struct text flamegraph_name(struct text name, char *kind)
+{
+	const char *end = name.data + name.len;
+
+	*kind = 0;
+	if (name.len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']' && end[-2] &&
+	    strchr("kijw", end[-2])) {
+		*kind = end[-2];
+		name.len -= 4;
+	}
+	return name;
+}
