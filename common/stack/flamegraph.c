@@ -9,8 +9,7 @@
 #include "common/base/mem.h"
 #include "common/stack/flamegraph_impl.h"
 
-#define WIDTH_LEAST 0.1                /* pixels of a frame, by default */
-#define FRAME_BYTES 110                /* of a frame's markup, about */
+#define FRAME_BYTES 115                /* of a frame's markup and numbers, about */
 
 static uint64_t sum_saturated(uint64_t a, uint64_t b)
 {
@@ -78,15 +77,15 @@ static uint64_t step_start(unsigned step)
 	return power < 3 ? 1ull << power : (8ull + step % 8) << (power - 3);
 }
 
-/* So narrow that what is left takes FLAMEGRAPH_BYTES, if that is more than `least`. */
-static uint64_t widen_least(const struct picture *p, uint64_t least)
+/* The narrowest width at which all frames of at least that take FLAMEGRAPH_BYTES. */
+static uint64_t least_within_bytes(const struct picture *p)
 {
 	const uint32_t nodes = fold_count(p->fold);
 	uint64_t bytes[STEPS] = { 0 }, sum = 0;
 	unsigned step = STEPS;
 
 	for (uint32_t i = 1; i < nodes; i++) {
-		if (p->width[i] < least)
+		if (!p->width[i])
 			continue;
 		size_t len = fold_text(p->fold, i).len;
 
@@ -96,22 +95,20 @@ static uint64_t widen_least(const struct picture *p, uint64_t least)
 	}
 	while (step > 0 && sum + bytes[step - 1] <= FLAMEGRAPH_BYTES)
 		sum += bytes[--step];
-	if (step == 0 || step == STEPS)
-		return least;
-	return step_start(step) > least ? step_start(step) : least;
+	return step == STEPS ? UINT64_MAX : step_start(step);
 }
 
 static void choose_least(struct picture *p)
 {
 	const double whole = (double)picture_whole(p), wanted = p->options->min_width;
-	const double pixels = wanted > 0 ? wanted : wanted < 0 ? 0 : WIDTH_LEAST;
-	const double weight = ceil(whole * pixels / nominal_width(p));
+	const double weight = ceil(whole * wanted / nominal_width(p));
 
-	p->least = weight < 1 ? 1 : weight >= whole ? picture_whole(p) : (uint64_t)weight;
+	if (wanted > 0)
+		p->least = weight < whole ? (uint64_t)weight : picture_whole(p);
+	else
+		p->least = wanted < 0 ? 1 : least_within_bytes(p);
 	if (!p->least)
 		p->least = 1;
-	if (!(wanted > 0) && !(wanted < 0))
-		p->least = widen_least(p, p->least);
 	p->result.min_width = p->least > 1 ? (double)p->least * nominal_width(p) / whole : 0;
 }
 

@@ -18,7 +18,7 @@
 #define FLAMEGRAPH_DEPTH_MAX 2000      /* frames above the root; deeper ones are not drawn */
 #define FLAMEGRAPH_NAME_MAX 2000       /* bytes of a name that are written */
 #define FLAMEGRAPH_WIDTH 1200          /* pixels that a fluid picture is laid out for */
-#define FLAMEGRAPH_BYTES 2400000       /* of frames, about: what the automatic min_width keeps to */
+#define FLAMEGRAPH_BYTES 2400000       /* of frames, about: what a min_width of 0 keeps to */
 
 enum flamegraph_palette {
 	FLAMEGRAPH_ON_CPU,             /* reds to yellows by name */
@@ -58,7 +58,8 @@ struct flamegraph {
 	unsigned width;                /* pixels; 0: as wide as the window */
 	/*
 	 * Frames narrower than that many pixels, at `width` or FLAMEGRAPH_WIDTH, are not drawn.
-	 * 0: a tenth, more where the picture would get larger than FLAMEGRAPH_BYTES. Below 0: all are.
+	 * 0: as many as FLAMEGRAPH_BYTES hold, the widest, so that a zoom shows what a pixel hid.
+	 * Below 0: all are drawn.
 	 */
 	double min_width;
 	bool is_icicle;                /* the root on top */

@@ -90,7 +90,7 @@ function follow() {
 // ---- drawing ----
 
 const state = { zoom: 0, search: "", ignore: false };
-const shown = new Uint8Array(count).fill(1);
+const shown = new Uint8Array(count).fill(1), above = new Uint8Array(count);
 const left = Float64Array.from(at), wide = Float64Array.from(width);
 let here = -1; // the frame that the keyboard is on
 
@@ -110,19 +110,22 @@ function place(k, isShown, x, w, isAbove) {
 		rect.setAttribute("x", (left[k] = x) + "%");
 	if (wide[k] !== w)
 		rect.setAttribute("width", (wide[k] = w) + "%");
-	rect.classList.toggle("above", isAbove);
+	if (isAbove !== Boolean(above[k])) {
+		above[k] = Number(isAbove);
+		rect.classList.toggle("above", isAbove);
+	}
 }
 
 function drawBoxes() {
-	const zoom = state.zoom, scale = 100 / width[zoom], above = new Set();
+	const zoom = state.zoom, scale = 100 / width[zoom], callers = new Set();
 
 	for (let k = parent[zoom]; k >= 0; k = parent[k])
-		above.add(k);
+		callers.add(k);
 	for (let k = 0; k < count; k++)
 		if (k >= zoom && k < end[zoom])
 			place(k, true, (at[k] - at[zoom]) * scale, width[k] * scale, false);
 		else
-			place(k, above.has(k), 0, 100, true);
+			place(k, callers.has(k), 0, 100, true);
 }
 
 const isWide = (character) => character.codePointAt(0) >= 0x1100;
@@ -168,6 +171,8 @@ function drawLabels() {
 
 // ---- search ----
 
+const hit = new Uint8Array(count);
+
 function pattern() {
 	if (!state.search)
 		return null;
@@ -188,8 +193,10 @@ function drawSearch() {
 	for (let k = 0; k < count; k++) {
 		const isHit = Boolean(find) && find.test(nameOf(k));
 
-		if (isHit !== rects[k].classList.contains("hit"))
+		if (isHit !== Boolean(hit[k])) {
+			hit[k] = Number(isHit);
 			rects[k].classList.toggle("hit", isHit);
+		}
 		if (!isHit)
 			continue;
 		hits++;
@@ -285,7 +292,7 @@ function beside(k, step) {
 	return k;
 }
 
-function above(k) {
+function firstBelow(k) {
 	return k + 1 < end[k] && isNear(k + 1) ? k + 1 : k;
 }
 
@@ -296,7 +303,7 @@ function moveBy(key) {
 		return moveTo(beside(here, key === "ArrowRight" ? 1 : -1));
 	const isDeeper = (key === "ArrowDown") === isIcicle;
 
-	return moveTo(isDeeper ? above(here) : parent[here]);
+	return moveTo(isDeeper ? firstBelow(here) : parent[here]);
 }
 
 function onKey(event) {

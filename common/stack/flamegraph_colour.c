@@ -76,10 +76,11 @@ static struct tint tint_of(const struct picture *p, unsigned group)
 	if (p->options->sides == FLAMEGRAPH_DIFFERENCE)
 		return diff_tint(group);
 	if (p->options->sides == FLAMEGRAPH_HOT_COLD) {
-		/* from orange over violet to blue, the way round that has no green */
-		const short hue = (short)((20 + 360 - (int)(165 * group / MIX_STEPS)) % 360);
+		/* orange, paler to where both are half, then ever bluer */
+		const int from_half = abs((int)(2 * group) - (int)MIX_STEPS);
 
-		return (struct tint){ hue, 8, 80, 66, 8 };
+		return (struct tint){ 2 * group < MIX_STEPS ? 22 : 212, 8,
+				      (short)(8 + 80 * from_half / (int)MIX_STEPS), 68, 8 };
 	}
 	if (p->options->palette == FLAMEGRAPH_CHAIN)
 		return chain[group];

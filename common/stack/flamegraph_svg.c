@@ -339,6 +339,13 @@ static void add_total(struct buf *to, const struct picture *p)
 	}
 }
 
+static void add_frames(struct buf *to, const char *before, uint64_t count)
+{
+	buf_add_text(to, before);
+	add_count(to, count);
+	buf_add_text(to, count == 1 ? " frame" : " frames");
+}
+
 /* Totals, and what is not in the picture. */
 static void add_facts(struct buf *to, const struct picture *p)
 {
@@ -346,24 +353,21 @@ static void add_facts(struct buf *to, const struct picture *p)
 
 	add_total(to, p);
 	if (r->dropped) {
-		buf_add_text(to, "; ");
-		add_count(to, r->dropped);
-		buf_printf(to, " frames below %.2g px (", r->min_width);
+		add_frames(to, "; not drawn: ", r->dropped);
+		buf_printf(to, " below %.2g px (", r->min_width);
 		add_count(to, p->least);
 		buf_add_char(to, ' ');
 		add_xml(to, text_of(picture_unit(p)));
-		buf_add_text(to, ") are not drawn");
+		buf_add_char(to, ')');
 	}
 	if (r->too_deep) {
-		buf_add_text(to, "; ");
-		add_count(to, r->too_deep);
-		buf_printf(to, " frames more than %u deep are not drawn", FLAMEGRAPH_DEPTH_MAX);
+		add_frames(to, "; not drawn: ", r->too_deep);
+		buf_printf(to, " more than %u deep", FLAMEGRAPH_DEPTH_MAX);
 	}
 	if (r->gone) {
-		buf_add_text(to, "; ");
-		add_count(to, r->gone);
-		buf_printf(to, " frames were only %s and have no width here",
-			   p->options->is_negated ? "after" : "before");
+		add_frames(to, "; ", r->gone);
+		buf_add_text(to, p->options->is_negated ? " only after: no width here" :
+			     " only before: no width here");
 	}
 }
 
