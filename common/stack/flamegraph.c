@@ -1,11 +1,8 @@
 /* Which frames a picture shows and where they lie. */
 #include "common/stack/flamegraph.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
-#include "common/base/fail.h"
 #include "common/base/mem.h"
 #include "common/stack/flamegraph_impl.h"
 
@@ -60,21 +57,27 @@ static unsigned nominal_width(const struct picture *p)
 
 /* ---- what is too narrow ---- */
 
-/* Widths by size, eight steps to a power of two. */
-#define STEPS (64 * 8)
+/* Widths by size, 64 steps to a power of two. */
+#define STEP_BITS 6
+#define STEPS (64u << STEP_BITS)
 
 static unsigned step_of(uint64_t width)
 {
 	const unsigned power = 63 - (unsigned)__builtin_clzll(width);
+	const uint64_t part = power < STEP_BITS ? width << (STEP_BITS - power) :
+		width >> (power - STEP_BITS);
 
-	return power * 8 + (power < 3 ? 0 : (unsigned)(width >> (power - 3) & 7));
+	return (power << STEP_BITS) + (unsigned)(part - (1u << STEP_BITS));
 }
 
+/* The narrowest width that is in a step, or in one above it. */
 static uint64_t step_start(unsigned step)
 {
-	const unsigned power = step / 8;
+	const unsigned power = step >> STEP_BITS;
+	const uint64_t part = (1u << STEP_BITS) + step % (1u << STEP_BITS);
 
-	return power < 3 ? 1ull << power : (8ull + step % 8) << (power - 3);
+	return power < STEP_BITS ? (part + (1u << (STEP_BITS - power)) - 1) >> (STEP_BITS - power) :
+		part << (power - STEP_BITS);
 }
 
 /* The narrowest width at which all frames of at least that take FLAMEGRAPH_BYTES. */
@@ -98,13 +101,20 @@ static uint64_t least_within_bytes(const struct picture *p)
 	return step == STEPS ? UINT64_MAX : step_start(step);
 }
 
+static uint64_t round_up(double weight)
+{
+	const uint64_t below = (uint64_t)weight;
+
+	return (double)below < weight ? below + 1 : below;
+}
+
 static void choose_least(struct picture *p)
 {
 	const double whole = (double)picture_whole(p), wanted = p->options->min_width;
-	const double weight = ceil(whole * wanted / nominal_width(p));
+	const double weight = whole * wanted / nominal_width(p);
 
 	if (wanted > 0)
-		p->least = weight < whole ? (uint64_t)weight : picture_whole(p);
+		p->least = weight < whole ? round_up(weight) : picture_whole(p);
 	else
 		p->least = wanted < 0 ? 1 : least_within_bytes(p);
 	if (!p->least)

@@ -26,18 +26,19 @@ enum flamegraph_palette {
 	FLAMEGRAPH_MEMORY,             /* greens */
 	FLAMEGRAPH_WAKEUP,             /* aquas */
 	FLAMEGRAPH_CHAIN,              /* blues, and aquas for wakers (_[w]) */
-	/* kernel (_[k]), JIT (_[j]), inlined (_[i]), Java, C++ and Rust (::), other user code, no name */
+	/* kernel (_[k]), JIT (_[j]), inlined (_[i]), Java, C++ and Rust (::), other user code,
+	 * what has no name */
 	FLAMEGRAPH_KINDS,
 };
 
 enum flamegraph_sides {
 	FLAMEGRAPH_ONE,                /* the fold's side 0 */
 	/*
-	 * Side 0 is before, side 1 after. Widths are after's; a frame's colour is how its share of all
-	 * weight changed, so that a longer run alone changes nothing.
+	 * Side 0 is before, side 1 after. Widths are after's; a frame's colour is how its share of
+	 * all weight changed, so that a longer run alone changes nothing.
 	 */
 	FLAMEGRAPH_DIFFERENCE,
-	FLAMEGRAPH_HOT_COLD,           /* side 0 on the CPU, side 1 off it, same unit: widths are sums */
+	FLAMEGRAPH_HOT_COLD,           /* side 0 on the CPU, side 1 off it, in one unit: sums */
 };
 
 /* What became of the frames. */

@@ -1,5 +1,4 @@
 /* What colours mean, which one a frame gets, and what they look like by day and by night. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +67,8 @@ static struct tint diff_tint(unsigned group)
 	const bool shrank = group >= DIFF_SHRANK;
 	const short step = (short)(group - (shrank ? DIFF_SHRANK : DIFF_GREW) + 1);
 
-	return (struct tint){ shrank ? 215 : 4, 0, (short)(45 + 5 * step), (short)(90 - 4 * step), 3 };
+	return (struct tint){ shrank ? 215 : 4, 0, (short)(45 + 5 * step), (short)(90 - 4 * step),
+			      3 };
 }
 
 static struct tint tint_of(const struct picture *p, unsigned group)
@@ -84,7 +84,9 @@ static struct tint tint_of(const struct picture *p, unsigned group)
 	}
 	if (p->options->palette == FLAMEGRAPH_CHAIN)
 		return chain[group];
-	return p->options->palette == FLAMEGRAPH_KINDS ? kinds[group] : by_name[p->options->palette];
+	if (p->options->palette == FLAMEGRAPH_KINDS)
+		return kinds[group];
+	return by_name[p->options->palette];
 }
 
 static const char *meaning_of(const struct picture *p, unsigned group)
@@ -142,17 +144,28 @@ static double change_of(const struct picture *p, uint32_t node)
 	return picture_share(p, node, 1) - picture_share(p, node, 0);
 }
 
+static double size_of(double change)
+{
+	return change < 0 ? -change : change;
+}
+
 static unsigned change_group(const struct picture *p, uint32_t node, double most)
 {
 	const double change = change_of(p, node);
 
-	if (!p->inclusive[0][node] || !p->inclusive[1][node])
-		return p->inclusive[0][node] ? DIFF_GONE : p->inclusive[1][node] ? DIFF_NEW : DIFF_SAME;
-	/* what reads 0.00 % is no change; the root of it makes small ones seen beside a large one */
-	if (fabs(change) < 0.00005)
+	if (!p->inclusive[0][node])
+		return p->inclusive[1][node] ? DIFF_NEW : DIFF_SAME;
+	if (!p->inclusive[1][node])
+		return DIFF_GONE;
+	/* what reads 0.00 % is no change */
+	if (size_of(change) < 0.00005)
 		return DIFF_SAME;
-	const unsigned step = (unsigned)(sqrt(fabs(change) / most) * (DIFF_STEPS - 1) + 0.5);
+	unsigned step = 0;
 
+	/* by the square, so that small ones are seen beside a large one */
+	while (step < DIFF_STEPS - 1 && size_of(change) * (DIFF_STEPS * DIFF_STEPS) >
+	       most * ((step + 1) * (step + 1)))
+		step++;
 	return (change > 0 ? DIFF_GREW : DIFF_SHRANK) + step;
 }
 
@@ -181,7 +194,8 @@ void flamegraph_colour(struct picture *p)
 	double most = 0;
 
 	for (uint32_t i = 1; i < p->count && p->inclusive[1]; i++)
-		most = fmax(most, fabs(change_of(p, p->boxes[i].node)));
+		if (size_of(change_of(p, p->boxes[i].node)) > most)
+			most = size_of(change_of(p, p->boxes[i].node));
 	for (uint32_t i = 0; i < p->count; i++) {
 		const uint32_t node = p->boxes[i].node;
 		char mark = 0;
@@ -189,8 +203,10 @@ void flamegraph_colour(struct picture *p)
 			flamegraph_name(fold_text(p->fold, node), &mark);
 		const uint64_t hash = hash_bytes(name.data, name.len);
 
-		p->boxes[i].colour = (uint16_t)(group_of(p, node, name, mark, most) *
-						FLAMEGRAPH_SHADES + (hash >> 32) % FLAMEGRAPH_SHADES);
+		const unsigned group = group_of(p, node, name, mark, most);
+
+		p->boxes[i].colour = (uint16_t)(group * FLAMEGRAPH_SHADES +
+						(hash >> 32) % FLAMEGRAPH_SHADES);
 	}
 }
 

@@ -17,7 +17,7 @@ struct box {
 struct picture {
 	const struct fold *fold;
 	const struct flamegraph *options;
-	uint64_t *inclusive[2];        /* by node: own weight and that of all below; NULL: no such side */
+	uint64_t *inclusive[2];        /* by node, with all below it; NULL: no such side */
 	uint64_t total[2];
 	uint64_t *width;               /* by node: one of inclusive, or their sum */
 	uint64_t least;                /* what is narrower is not drawn */

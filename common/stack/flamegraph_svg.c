@@ -1,6 +1,5 @@
 /* A picture as SVG. What a viewer without script needs is here; flamegraph.js does the rest. */
 #include <errno.h>
-#include <math.h>
 
 #include "common/base/fail.h"
 #include "common/base/utf8.h"
@@ -11,6 +10,7 @@
 #define CHARACTER 7.3                  /* width of one at font-size 12, monospace */
 #define LABEL_LEAST 3                  /* characters; frames with room for less have no label */
 #define MARGIN 0.8                     /* percent, left and right of the frames */
+#define RATIO_MAX 10000                /* a frame that grew more than that much says so */
 #define BAR 46                         /* height that the script's controls get */
 
 /* ---- text ---- */
@@ -192,7 +192,8 @@ static void add_percent(struct buf *to, double share)
 static void add_change(struct buf *to, const struct picture *p, uint32_t node)
 {
 	const double before = picture_share(p, node, 0), after = picture_share(p, node, 1);
-	const double change = after - before;
+	const bool is_less = after < before;
+	const double change = is_less ? before - after : after - before;
 
 	buf_add_text(to, "; before ");
 	add_count(to, p->inclusive[0][node]);
@@ -202,10 +203,13 @@ static void add_change(struct buf *to, const struct picture *p, uint32_t node)
 		buf_add_text(to, p->inclusive[0][node] ? "; gone" : "; new");
 		return;
 	}
-	buf_add_text(to, change < 0 ? "; -" : "; +");
-	add_percent(to, fabs(change));
-	buf_add_text(to, change < 0 ? " of all, -" : " of all, +");
-	add_percent(to, before > 0 ? fabs(change) / before : 0);
+	buf_add_text(to, is_less ? "; -" : "; +");
+	add_percent(to, change);
+	buf_add_text(to, is_less ? " of all, -" : " of all, +");
+	if (change / before > RATIO_MAX)
+		buf_printf(to, "%u%% and more", RATIO_MAX * 100);
+	else
+		add_percent(to, change / before);
 	buf_add_text(to, " of its own");
 }
 
@@ -420,9 +424,9 @@ static unsigned add_header(struct buf *to, const struct picture *p)
 
 static void add_start(struct buf *to, const struct picture *p, unsigned height)
 {
-	buf_add_text(to, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		     "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flamegraph\" version=\"1.1\" "
-		     "width=\"");
+	buf_add_text(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		     "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flamegraph\" "
+		     "version=\"1.1\" width=\"");
 	if (p->options->width)
 		buf_printf(to, "%u", p->options->width);
 	else

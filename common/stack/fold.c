@@ -1,7 +1,6 @@
 #include "common/stack/fold.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,7 +279,7 @@ uint64_t fold_weight(const struct fold *f, uint32_t node, unsigned side)
 {
 	uint64_t w = f->weight[side] ? f->weight[side][node] : 0;
 
-	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)round(f->part[side][node]), &w))
+	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)(f->part[side][node] + 0.5), &w))
 		w = UINT64_MAX;
 	return w;
 }

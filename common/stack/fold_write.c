@@ -19,7 +19,8 @@ struct ranked {
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct text x = ((const struct ranked *)a)->text, y = ((const struct ranked *)b)->text;
+	const struct text x = ((const struct ranked *)a)->text;
+	const struct text y = ((const struct ranked *)b)->text;
 	const size_t least = x.len < y.len ? x.len : y.len;
 	const int differs = memcmp(x.data, y.data, least);
 
