@@ -6,7 +6,7 @@
 #   make SAN=address,undefined   with sanitizers, glibc dynamic
 #   make BPF=0              without clang and bpftool: modes that need BPF say it is not built in
 #   make CC=clang V=1 WERROR=1   another compiler; show commands; warnings are errors, the linker's too
-#   make check live fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make check live browser fuzz fuzz-all bench update     see tests/run and scripts/bench
 #   make unit replay fuzzers                       what check and fuzz run
 #   make install uninstall DESTDIR= PREFIX=/usr/local
 
@@ -85,7 +85,7 @@ replay-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,$(MEMORY))
 REPLAY := $(if $(SAN),obj,replay-obj)
 REPLAY_SAN := $(or $(SAN),$(MEMORY))
 
-.PHONY: all unit replay fuzzers helpers check live update fuzz fuzz-all bench install uninstall clean FORCE
+.PHONY: all unit replay fuzzers drawers helpers check live browser update fuzz fuzz-all bench install uninstall clean FORCE
 all: $(O)/perfbox
 
 GENERATED := $(O)/gen/version.h $(SKELETONS)
@@ -204,12 +204,18 @@ endif
 unit: $(UNITS:%=$(O)/tests/unit/%)
 fuzzers: $(FUZZERS:%=$(O)/fuzz/%)
 replay: $(FUZZERS:%=$(O)/replay/%)
+drawers: $(O)/tests/browser/draw
 helpers: $(HELPERS:%=$(O)/tests/live/%)
 
-$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
+define link_with_common
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
+endef
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
+$(O)/tests/browser/%: $(O)/obj/tests/browser/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
 
 $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(fuzz-obj.COMMON)
 	$(call say,LINK,$@)
@@ -233,6 +239,8 @@ check: all unit replay
 	@$(RUN) tests/run check
 live: all helpers
 	@$(RUN) tests/run live
+browser: all drawers
+	@$(RUN) tests/run browser
 update: all
 	@$(RUN) tests/run update
 fuzz: fuzzers

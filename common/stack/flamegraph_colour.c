@@ -235,7 +235,7 @@ static unsigned shade_of(const struct tint *t, unsigned shade, bool is_dark)
 	/* 7 shares no factor with the number of shades: neighbours in hue differ in light */
 	const int light = t->light + t->light_span * (int)(shade * 7 % FLAMEGRAPH_SHADES) / last;
 
-	return rgb_of(hue, t->saturation, is_dark ? 18 + (100 - light) / 4 : light);
+	return rgb_of(hue, t->saturation, is_dark ? 16 + (100 - light) / 5 : light);
 }
 
 struct used {

@@ -9,6 +9,10 @@
 
 #define CHUNK (1u << 20)
 
+static const char *const palettes[] = {
+	"on-cpu", "off-cpu", "memory", "wakeup", "chain", "kinds",
+};
+
 static void take_word(struct flamegraph *g, const char *word)
 {
 	const struct text t = text_of(word);
@@ -17,16 +21,15 @@ static void take_word(struct flamegraph *g, const char *word)
 	g->is_negated |= text_is(t, "negated");
 	if (text_is(t, "difference"))
 		g->sides = FLAMEGRAPH_DIFFERENCE;
-	else if (text_is(t, "hot-cold"))
+	if (text_is(t, "hot-cold"))
 		g->sides = FLAMEGRAPH_HOT_COLD;
-	else if (text_is(t, "kinds"))
-		g->palette = FLAMEGRAPH_KINDS;
-	else if (text_is(t, "off-cpu"))
-		g->palette = FLAMEGRAPH_OFF_CPU;
-	else if (text_is(t, "fixed"))
+	if (text_is(t, "fixed"))
 		g->width = FLAMEGRAPH_WIDTH;
-	else if (text_is(t, "everything"))
+	if (text_is(t, "everything"))
 		g->min_width = -1;
+	for (size_t i = 0; i < sizeof(palettes) / sizeof(palettes[0]); i++)
+		if (text_is(t, palettes[i]))
+			g->palette = (enum flamegraph_palette)i;
 }
 
 int main(int argc, char **argv)
