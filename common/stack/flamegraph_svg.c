@@ -243,7 +243,7 @@ static void add_weight(struct buf *to, const struct picture *p, uint32_t node)
 static int flush(struct buf *out, FILE *to)
 {
 	if (out->len && fwrite(out->data, 1, out->len, to) != out->len)
-		return fail(errno, "writing a flame graph: %s", strerror(errno));
+		return fail_errno(errno ? errno : EIO, "writing a flame graph");
 	buf_reset(out);
 	return 0;
 }

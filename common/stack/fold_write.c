@@ -139,7 +139,7 @@ static void add_number(struct buf *to, uint64_t n)
 static int flush(struct buf *out, FILE *to)
 {
 	if (out->len && fwrite(out->data, 1, out->len, to) != out->len)
-		return fail(errno, "writing folded stacks: %s", strerror(errno));
+		return fail_errno(errno ? errno : EIO, "writing folded stacks");
 	buf_reset(out);
 	return 0;
 }
@@ -151,12 +151,22 @@ struct path {
 	size_t depth, cap;
 };
 
+/* Readers of folded text pass over lines that start with # or //. */
+static bool looks_like_comment(struct text name)
+{
+	return text_starts(name, "#") || text_starts(name, "//");
+}
+
 static void path_push(struct path *p, struct text name)
 {
 	p->lengths = mem_grow(p->lengths, &p->cap, p->depth + 1, sizeof(*p->lengths));
 	p->lengths[p->depth++] = p->text.len;
-	if (p->depth > 1)
+	if (p->depth > 1) {
 		buf_add_char(&p->text, ';');
+	} else if (looks_like_comment(name)) {
+		buf_printf(&p->text, "\\x%02x", name.data[0]);
+		name = (struct text){ name.data + 1, name.len - 1 };
+	}
 	fold_escape(&p->text, name);
 }
 

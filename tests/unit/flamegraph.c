@@ -53,7 +53,8 @@ static void test_icicle(void)
 	CHECK_STR(part_of(t, "<?xml", "<style>"),
 		  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		  "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flamegraph\" "
-		  "version=\"1.1\" width=\"600\" height=\"211\">\n<title>a &amp; b</title>\n<style>");
+		  "version=\"1.1\" width=\"600\" height=\"211\">\n"
+		  "<title>a &amp; b</title>\n<style>");
 	CHECK_STR(part_of(t, "</style>", "<script>"), "</style>\n"
 		  "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
 		  "<text class=\"title\" x=\"50%\" y=\"24\">a &amp; b</text>\n"
@@ -115,7 +116,8 @@ static void test_hostile_names(void)
 		{ "</title><script>alert(1)</script>", 50, 0 }, { "]]>", 50, 0 },
 		{ "&amp 'q' \"d\"", 50, 0 }, { "\x1b[31m\t\n\x7f", 50, 0 },
 		{ "\xff\xc0\x80\xed\xa0\x80", 50, 0 }, { "\xef\xbf\xbe\xf4\x90\x80\x80", 50, 0 },
-		{ "\xe6\x97\xa5\xe6\x9c\xac", 50, 0 }, { "\xe6\x97", 50, 0 }, { "f (1 x, 2%)", 50, 0 },
+		{ "\xe6\x97\xa5\xe6\x9c\xac", 50, 0 }, { "\xe6\x97", 50, 0 },
+		{ "f (1 x, 2%)", 50, 0 },
 	};
 	struct fold *f = FOLD(lines);
 
