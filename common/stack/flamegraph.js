@@ -35,9 +35,13 @@ for (let k = 0; k < count; k++) {
 
 const title = (k) => rects[k].firstChild.textContent;
 const names = [];
+
+// A title is "name (12 unit, 3%)". The root's name is known: it tells how often " (" is in the rest.
+const marks = title(0).split(" (").length - 1;
+
 function nameOf(k) {
 	if (names[k] === undefined)
-		names[k] = title(k).slice(0, title(k).lastIndexOf(" ("));
+		names[k] = title(k).split(" (").slice(0, -marks).join(" (");
 	return names[k];
 }
 

@@ -25,6 +25,8 @@ static void take_word(struct flamegraph *g, const char *word)
 		g->sides = FLAMEGRAPH_HOT_COLD;
 	if (text_is(t, "fixed"))
 		g->width = FLAMEGRAPH_WIDTH;
+	if (text_starts(t, "unit="))
+		g->unit = word + strlen("unit=");
 	if (text_is(t, "everything"))
 		g->min_width = -1;
 	for (size_t i = 0; i < sizeof(palettes) / sizeof(palettes[0]); i++)

@@ -15,7 +15,7 @@ slack = float(os.environ.get("LIVE_SLACK", "1"))
 
 MIXED = """\
 app;main;parse;lex 200
-app;main;parse;Lexer::next 100
+app;main;parse;Lexer::next (const) 100
 app;main;eval;call;parse;lex 100
 app;main;eval;<script>window.evil = 1</script> 50
 app;main;eval;' onclick='window.evil = 1 50
@@ -106,7 +106,7 @@ def opens(p, at):
     """a picture opens from a file, with names on its frames"""
     p.open(at["mixed"])
     labels = p.labels()
-    for name in "all", "app", "main", "parse", "idle", "Lexer::next":
+    for name in "all", "app", "main", "parse", "idle", "Lexer::next (const)":
         want(name in labels, f"a label {name}")
     equal(p.box("main"), [37.5, 62.5], "main")
     equal(p.browser.script("return document.title"), "Flame graph", "the window's title")
@@ -140,7 +140,7 @@ def searches(p, at):
     p.open(at["mixed"])
     p.search("parse|lex")
     want(p.has_class("lex", "hit") and p.has_class("parse", "hit"), "both are marked")
-    want(not p.has_class("Lexer::next", "hit"), "another case is another name")
+    want(not p.has_class("Lexer::next (const)", "hit"), "another case is another name")
     equal(p.text(".matched"), "matched 50.00% in 4 frames", "lex is part of parse")
     p.browser.press("Escape")
     equal(p.text(".matched"), "", "nothing after Escape")
@@ -150,6 +150,14 @@ def searches(p, at):
     equal(p.text(".matched"), "matched 50.00% in 3 frames", "case ignored")
     p.click("eval")
     equal(p.text(".matched"), "matched 50.00% in 3 frames, 50.00% of this view", "zoomed")
+
+
+def takes_any_unit(p, at):
+    """a name ends where its weight begins, whatever the unit is called"""
+    p.open(at["unit"])
+    want("Lexer::next (const)" in p.labels() and "idle" in p.labels(), f"labels: {p.labels()}")
+    p.search("samples|us")
+    equal(p.text(".matched"), "matched 0.00% in 0 frames", "the unit is no part of a name")
 
 
 def refuses(p, at):
@@ -274,7 +282,7 @@ def needs_no_script(p, at):
         p.browser.scripts_off(True)
         p.open(at["fixed"])
         labels = p.labels()
-        want("Lexer::next" in labels and "parse" in labels, f"labels: {labels}")
+        want("Lexer::next (const)" in labels and "parse" in labels, f"labels: {labels}")
         equal(p.browser.script(RECT + "return rect.firstChild.textContent", "idle"),
               "idle (300 samples, 37.50%)", "the title of idle")
         equal(p.browser.script('return document.querySelectorAll("input, button").length'), 0, "controls")
@@ -303,11 +311,11 @@ def is_harmless(p, at):
 def is_fluid(p, at):
     """names are fitted again when the window's width changes"""
     p.open(at["mixed"])
-    want("Lexer::next" in p.labels(), "there is room at first")
+    want("Lexer::next (const)" in p.labels(), "there is room at first")
     try:
         p.browser.size(500, 700)
         p.browser.wait("""return ![...document.querySelectorAll(".labels text")].some(t =>
-                          t.textContent === "Lexer::next")""", "less room, shorter names")
+                          t.textContent === "Lexer::next (const)")""", "less room, shorter names")
         want(p.browser.script("return document.documentElement.scrollWidth <= innerWidth"), "it fits")
         want("Lexer.." in p.labels(), f"cut names: {p.labels()}")
     finally:
@@ -363,13 +371,14 @@ def large():
 def main():
     at = {
         "mixed": picture("mixed", MIXED), "icicle": picture("icicle", MIXED, "icicle"),
+        "unit": picture("unit", MIXED, "unit=us (busy (and waiting))"),
         "fixed": picture("fixed", MIXED, "fixed"), "changed": picture("changed", CHANGED, "difference"),
         "tall": picture("tall", ";".join(["f"] * 2300) + " 1\n"), "large": picture("large", large()),
     }
     browser = Browser(os.path.join(folder, "profile"))
     page = Page(browser)
     try:
-        for test in (opens, zooms, searches, refuses, resets, reopens, has_keys, is_dark, can_be_read, needs_no_script,
+        for test in (opens, zooms, searches, takes_any_unit, refuses, resets, reopens, has_keys, is_dark, can_be_read, needs_no_script,
                      is_harmless, is_fluid, begins_below, is_quick):
             what = test.__doc__
             try:
