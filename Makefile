@@ -6,7 +6,7 @@
 #   make SAN=address,undefined   with sanitizers, glibc dynamic
 #   make BPF=0              without clang and bpftool: modes that need BPF say it is not built in
 #   make CC=clang V=1 WERROR=1   another compiler; show commands; warnings are errors, the linker's too
-#   make check live fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make check live browser fuzz fuzz-all bench update     see tests/run and scripts/bench
 #   make unit replay fuzzers                       what check and fuzz run
 #   make install uninstall DESTDIR= PREFIX=/usr/local
 
@@ -85,7 +85,7 @@ replay-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,$(MEMORY))
 REPLAY := $(if $(SAN),obj,replay-obj)
 REPLAY_SAN := $(or $(SAN),$(MEMORY))
 
-.PHONY: all unit replay fuzzers helpers check live update fuzz fuzz-all bench install uninstall clean FORCE
+.PHONY: all unit replay fuzzers drawers helpers check live browser update fuzz fuzz-all bench install uninstall clean FORCE
 all: $(O)/perfbox
 
 GENERATED := $(O)/gen/version.h $(SKELETONS)
@@ -98,6 +98,7 @@ $(O)/$(1)/%.o: %.c $(O)/$(1)/flags | $(GENERATED)
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
 	$$(Q)$$($(1).CC) $$($(1).FLAGS) -MMD -MP -c -o $$@ $$<
+$(O)/$(1)/common/stack/flamegraph_script.o: common/stack/flamegraph.css common/stack/flamegraph.js
 $(1).COMMON := $(COMMON_SOURCES:%.c=$(O)/$(1)/%.o)
 endef
 $(foreach k,obj fuzz-obj replay-obj,$(eval $(call kind,$(k))))
@@ -203,12 +204,18 @@ endif
 unit: $(UNITS:%=$(O)/tests/unit/%)
 fuzzers: $(FUZZERS:%=$(O)/fuzz/%)
 replay: $(FUZZERS:%=$(O)/replay/%)
+drawers: $(O)/tests/browser/draw
 helpers: $(HELPERS:%=$(O)/tests/live/%)
 
-$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
+define link_with_common
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
+endef
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
+$(O)/tests/browser/%: $(O)/obj/tests/browser/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
 
 # Measurements from inside: like the units, they see common/ alone.
 $(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(obj.COMMON) $(O)/gen/objects
@@ -239,6 +246,8 @@ check: all unit replay
 # two of the live tests run a unit where only root can: inside namespaces
 live: all helpers $(O)/tests/unit/netns $(O)/tests/unit/sockowner
 	@$(RUN) tests/run live
+browser: all drawers
+	@$(RUN) tests/run browser
 update: all
 	@$(RUN) tests/run update
 fuzz: fuzzers
