@@ -1,0 +1,121 @@
+/*
+ * flamefold: which code runs (or waits, or allocates), called by whom: stacks from recordings, from
+ * text that other tools print, or sampled now, as folded text, flame graphs or tables.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "applets/flamefold/flamefold.h"
+#include "common/base/fail.h"
+
+static struct {
+	int argc;
+	char **argv;
+} operands;
+
+static int keep_operands(int argc, char **argv)
+{
+	operands.argc = argc;
+	operands.argv = argv;
+	return options_check();
+}
+
+static int start_fold(int argc, char **argv)
+{
+	return keep_operands(argc, argv);
+}
+
+static int run_fold(struct out *out)
+{
+	struct profile p;
+	int err;
+
+	options_choose_output(out);
+	profile_open(&p);
+	err = profile_filter(&p);
+	if (operands.argc < 2 && err >= 0)
+		err = input_read(out, &p, "-", 0);
+	for (int i = 1; i < operands.argc && err >= 0; i++)
+		err = input_read(out, &p, operands.argv[i], 0);
+	if (err >= 0) {
+		profile_tell(out, &p);
+		if (shared.verbose)
+			shape_tell(out, &p);
+		shape_find(out, &p);
+		err = output_write(out, &p, false);
+	}
+	profile_free(&p);
+	return err;
+}
+
+static int start_diff(int argc, char **argv)
+{
+	if (argc != 3)
+		return fail(EINVAL, "--diff takes two inputs: BEFORE AFTER");
+	if (!strcmp(argv[1], "-") && !strcmp(argv[2], "-"))
+		return fail(EINVAL, "only one of the two can come from standard input");
+	if (typed.pprof || typed.speedscope)
+		return fail(EINVAL, "--%s holds one profile, no difference",
+			    typed.pprof ? "pprof" : "speedscope");
+	return keep_operands(argc, argv);
+}
+
+static int run_diff(struct out *out)
+{
+	struct profile p;
+	int err = 0;
+
+	options_choose_output(out);
+	profile_open(&p);
+	for (unsigned side = 0; side < 2 && err >= 0; side++) {
+		err = profile_filter(&p);
+		if (err >= 0)
+			err = input_read(out, &p, operands.argv[side + 1], side);
+		profile_tell(out, &p);
+	}
+	if (err >= 0)
+		err = output_write(out, &p, true);
+	profile_free(&p);
+	return err;
+}
+
+static const struct mode fold_mode = {
+	.operands = "[FILE...]",
+	.opts = fold_options,
+	.tables = fold_tables,
+	.has_no_root = true,
+	.output = options_output,
+	.start = start_fold,
+	.run = run_fold,
+};
+
+static const struct mode diff_mode = {
+	.option = "--diff",
+	.operands = "BEFORE AFTER",
+	.summary = "what changed between two profiles",
+	.opts = diff_options,
+	.tables = diff_tables,
+	.has_no_root = true,
+	.output = options_output,
+	.start = start_diff,
+	.run = run_diff,
+};
+
+static const struct mode *const modes[] = { &fold_mode, &diff_mode, NULL };
+
+const struct finding_kind flamefold_findings[] = {
+	{ "flamefold.mostly-off-cpu", "note",
+	  "not with -a: at least 500 samples expected and less than half of them taken: the rest of "
+	  "the time it was not on a CPU" },
+	{ "flamefold.lost-samples", "note", "at least 1 % of the samples were lost" },
+	{ "flamefold.no-symbols", "note", "at least 10 % of the weight is in frames without a name" },
+	{ "flamefold.truncated-stacks", "note", "at least 10 % of the stacks lack their callers" },
+	{ NULL, NULL, NULL },
+};
+
+const struct applet applet_flamefold = {
+	.name = "flamefold",
+	.summary = "which code runs, called by whom: stacks folded, as text, flame graph or table",
+	.modes = modes,
+	.findings = flamefold_findings,
+};
