@@ -124,6 +124,11 @@ bool stack_filter_wants(struct stack_filter *s, double time, uint64_t cpu)
 	return true;
 }
 
+enum root_frame stack_filter_by(const struct stack_filter *s)
+{
+	return s->options.by;
+}
+
 bool stack_filter_asks_frames(const struct stack_filter *s)
 {
 	return s->has_include || s->has_exclude || s->options.skip_after_count ||

@@ -52,6 +52,7 @@ const struct stack_filter_counts *stack_filter_counts(const struct stack_filter 
 
 /* Time and CPU; NA_F64 and NA_U64 where they are not known. Counts what is not wanted. */
 bool stack_filter_wants(struct stack_filter *s, double time, uint64_t cpu);
+enum root_frame stack_filter_by(const struct stack_filter *s);
 bool stack_filter_asks_frames(const struct stack_filter *s); /* any option that looks at frames */
 
 struct stack_task {

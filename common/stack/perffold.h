@@ -1,0 +1,86 @@
+/*
+ * From records to folded stacks: samples of a recording, or of live rings, as they come in order of
+ * time. Equal raw stacks of a process are counted first and looked up once.
+ */
+#ifndef STACK_PERFFOLD_H
+#define STACK_PERFFOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/stack/perfdata.h"
+#include "common/stack/perfsample.h"
+#include "common/stack/process.h"
+#include "common/stack/stacktext.h"
+
+struct symbols;
+
+#define PERFFOLD_RAW_BYTES_MAX (64u << 20) /* of raw stacks that wait to be looked up */
+#define PERFFOLD_NAMES_MAX (1u << 20)  /* addresses whose names are remembered */
+#define PERFFOLD_DEFERRED_MAX 4096     /* samples that wait for their user part */
+#define PERFFOLD_UNWOUND_MAX 4096      /* frames that are unwound from one dump */
+
+/* How a stack dump came to an end before the outermost function. */
+enum unwind_end {
+	UNWIND_WHOLE,
+	UNWIND_DUMP_SIZE,              /* the dump is full and the stack goes on */
+	UNWIND_NO_OBJECT,              /* nothing, or no file we have, is mapped at an address */
+	UNWIND_NO_RULE,                /* the file says nothing of that address */
+	UNWIND_BAD_MEMORY,             /* a rule led out of the dump */
+	UNWIND_TOO_DEEP,
+	UNWIND_ENDS
+};
+const char *unwind_end_name(enum unwind_end e);
+
+/*
+ * User frames out of a sample's registers and stack, leaf first, at most `max`. The addresses are
+ * those to look names up at: a caller's is inside its call already (one less than where it goes
+ * on). At least one if the registers are there. p lives for the call.
+ */
+typedef enum unwind_end (*perffold_unwind)(void *arg, struct process *p,
+					   const struct perf_sample *s, uint64_t *addresses,
+					   size_t max, size_t *count);
+
+struct perffold_options {
+	struct stack_options stack;    /* as for readers of text */
+	struct symbols *symbols;       /* NULL: "[libfoo.so+0x1234]" */
+	bool inlines;                  /* frames of inlined functions, where the symbols have them */
+	bool is_live;                  /* files are opened when they are mapped */
+	perffold_unwind unwind;        /* NULL: such samples have one user frame */
+	void *unwind_arg;
+	const struct perfdata_facts *facts; /* NULL: nothing is known; looked at when needed */
+};
+
+struct perffold_event {
+	const char *name;
+	uint64_t samples, weight;      /* weight: of all its samples, folded or not; saturates */
+	bool has_period, is_folded;
+};
+
+struct perffold_result {
+	uint64_t samples;              /* that were folded */
+	uint64_t damaged;              /* samples that are shorter than their fields */
+	const char *damage;            /* of the first one, NULL: none */
+	uint64_t without_event;        /* samples whose event nobody described */
+	uint64_t truncated;            /* callchains as long as the kernel lets them be */
+	uint64_t unwound[UNWIND_ENDS]; /* by how it ended */
+	uint64_t without_user_part;    /* it was to follow and never did */
+	uint64_t raw_stacks;           /* different ones that were looked up */
+	const struct perffold_event *events; /* those with samples */
+	size_t event_count;
+	const struct process_counts *counts;
+};
+
+struct perffold;
+
+struct perffold *perffold_new(struct fold *f, const struct perffold_options *o);
+void perffold_take(struct perffold *pf, const struct perf_events *es, const struct perf_record *r);
+/* Looks up what waits, so that the fold has all that was taken. Taking may go on. */
+void perffold_flush(struct perffold *pf);
+/* The same at the end of the recording; the result lives as long as pf. */
+const struct perffold_result *perffold_end(struct perffold *pf);
+void perffold_free(struct perffold *pf);
+struct processes *perffold_processes(struct perffold *pf);
+
+#endif
