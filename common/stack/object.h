@@ -1,0 +1,79 @@
+/*
+ * A program, library or kernel module that a recording names: its file found again, if it is still
+ * the one that was recorded, with the functions in it. Kept once for all processes that map it.
+ */
+#ifndef STACK_OBJECT_H
+#define STACK_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
+#include "common/stack/elfimage.h"
+#include "common/stack/hostfile.h"
+#include "common/stack/symbols.h"
+#include "common/stack/symtab.h"
+
+#define OBJECT_UNPACKED_MAX (256u << 20)       /* a compressed module, mini debug info */
+
+enum object_state {
+	OBJECT_GOOD,
+	OBJECT_MISSING,                /* no file there, or not readable */
+	OBJECT_OTHER_BUILD,            /* a file is there, its build id is another */
+};
+
+struct elfsym_cfi;
+struct elfsym_inline;
+
+struct object {
+	const char *path;              /* as recorded, without " (deleted)" */
+	const char *build_id;          /* as recorded; NULL unknown */
+	enum object_state state;
+	struct elfimage elf;           /* if OBJECT_GOOD */
+	struct hostfile file;
+	struct buf unpacked;           /* what file holds, if it is compressed */
+
+	bool looked_for_symbols;
+	struct symtab *symbols;        /* once looked for; NULL: none */
+	struct hostfile debug_file;    /* symbols and debug information kept apart */
+	struct elfimage debug;
+	bool has_debug, looked_for_debug;
+	struct buf mini;               /* .gnu_debugdata unpacked */
+	struct hash readable;          /* from a symbol to its demangled name */
+	uint64_t nameless;             /* look-ups that found no name */
+
+	struct elfsym_cfi *cfi;        /* unwind.c's */
+	struct elfsym_inline *lines;   /* elfsym_inline.c's */
+	struct object *next;
+};
+
+/* Where files may be. */
+struct object_places {
+	const struct symbols_options *options;
+	struct hash by_build_id;       /* of --buildids: to a path */
+	struct arena arena;
+};
+
+void object_places_read(struct object_places *p, const char *buildids);
+void object_places_free(struct object_places *p);
+
+/* The object of a map, opened; owned by the caller: object_free. */
+struct object *object_new(const struct object_places *p, const struct symbols_map *map);
+void object_free(struct object *o);
+
+/* The object's functions; NULL if it has none, or no file. */
+struct symtab *object_symbols(struct object *o, const struct object_places *p);
+/* The ELF file that has a section (".debug_info"): the object's or its debug file. NULL: none. */
+const struct elfimage *object_with_section(struct object *o, const struct object_places *p,
+					   const char *name);
+
+/* Whether a process sees other files than we do: it is in another mount namespace. */
+bool object_process_is_elsewhere(uint32_t pid);
+
+/* Whether two build ids are the same: older recordings fill them up with zeroes. */
+bool object_build_ids_match(const char *a, const char *b);
+
+#endif
