@@ -176,7 +176,8 @@ static int map_ring(struct perfevent *p, struct ring *r, int fd)
 				MAP_SHARED, fd, 0);
 
 		if (at != MAP_FAILED) {
-			*r = (struct ring){ at, (unsigned char *)at + page, p->facts.ring_bytes };
+			*r = (struct ring){ .head = at, .data = (unsigned char *)at + page,
+					    .size = p->facts.ring_bytes };
 			return 0;
 		}
 		/* what may be locked is used up, by us or by others */
