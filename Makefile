@@ -7,6 +7,7 @@
 #   make BPF=0              without clang and bpftool: modes that need BPF say it is not built in
 #   make CC=clang V=1 WERROR=1   another compiler; show commands; warnings are errors, the linker's too
 #   make check live browser fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make corpus CORPUS=DIR      stacks as other tools fold them, see tests/corpus-differences.md
 #   make unit replay fuzzers                       what check and fuzz run
 #   make install uninstall DESTDIR= PREFIX=/usr/local
 
@@ -66,7 +67,7 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
@@ -85,7 +86,7 @@ replay-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,$(MEMORY))
 REPLAY := $(if $(SAN),obj,replay-obj)
 REPLAY_SAN := $(or $(SAN),$(MEMORY))
 
-.PHONY: all unit replay fuzzers drawers helpers check live browser update fuzz fuzz-all bench install uninstall clean FORCE
+.PHONY: all unit replay fuzzers helpers check live browser update fuzz fuzz-all bench corpus install uninstall clean FORCE
 all: $(O)/perfbox
 
 GENERATED := $(O)/gen/version.h $(SKELETONS)
@@ -204,7 +205,6 @@ endif
 unit: $(UNITS:%=$(O)/tests/unit/%)
 fuzzers: $(FUZZERS:%=$(O)/fuzz/%)
 replay: $(FUZZERS:%=$(O)/replay/%)
-drawers: $(O)/tests/browser/draw
 helpers: $(HELPERS:%=$(O)/tests/live/%)
 
 define link_with_common
@@ -214,7 +214,8 @@ define link_with_common
 endef
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
 	$(link_with_common)
-$(O)/tests/browser/%: $(O)/obj/tests/browser/%.o $(obj.COMMON) $(O)/gen/objects
+# Programs that are no applets, for tests/corpus.sh, tests/browser and scripts/bench.
+$(O)/tests/helper/%: $(O)/obj/tests/helper/%.o $(obj.COMMON) $(O)/gen/objects
 	$(link_with_common)
 
 $(O)/fuzz/%: $(O)/fuzz-obj/tests/fuzz/%.o $(fuzz-obj.COMMON)
@@ -239,7 +240,7 @@ check: all unit replay
 	@$(RUN) tests/run check
 live: all helpers
 	@$(RUN) tests/run live
-browser: all drawers
+browser: all $(O)/tests/helper/flamegraph
 	@$(RUN) tests/run browser
 update: all
 	@$(RUN) tests/run update
@@ -247,8 +248,10 @@ fuzz: fuzzers
 	@$(RUN) tests/run fuzz
 fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
-bench: all helpers
+bench: all helpers $(O)/tests/helper/foldtext
 	@$(RUN) scripts/bench
+corpus: $(O)/tests/helper/foldtext
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all

@@ -254,6 +254,12 @@ static void test_size(void)
 	draw(f, (struct flamegraph){ 0 });
 	CHECK(svg_len < 3000000 && svg_len > 1500000);
 	CHECK(result.frames + result.dropped == 200001 && result.min_width > 0);
+	for (uint32_t i = 1; i < fold_count(f); i++)
+		fold_add(f, i, 1, 1000 - i % 977);
+	draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_DIFFERENCE });
+	CHECK(svg_len < 3000000 && svg_len > 1500000);
+	draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_HOT_COLD });
+	CHECK(svg_len < 3000000 && svg_len > 1500000);
 	draw(f, (struct flamegraph){ .min_width = -1 });
 	CHECK(result.frames == 200001 && svg_len > 20000000);
 	fold_free(f);
