@@ -67,18 +67,18 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
-DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic
+DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lm
 
 # Kinds of objects, each in a folder of its own so that flags never mix: the program's, those for
 # libFuzzer, and those that replay its corpus (with SAN the program's objects will do).
 obj.CC := $(CC)
 obj.FLAGS := $(BASE_FLAGS) $(OPTIMIZE) $(if $(SAN),$(call SANITIZE,$(SAN))) $(CFLAGS)
 obj.LINK := $(if $(SAN),$(DYNAMIC) $(call SANITIZE,$(SAN)),$(STATIC)) $(LDFLAGS)
-obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS))
+obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS) -lm)
 fuzz-obj.CC := $(CLANG)
 fuzz-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,fuzzer-no-link$(comma)$(MEMORY))
 replay-obj.CC := $(CC)

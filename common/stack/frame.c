@@ -8,7 +8,7 @@
 
 static struct text base_name(struct text path)
 {
-	const char *slash = memrchr(path.data, '/', path.len);
+	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
 
 	if (!slash)
 		return path;

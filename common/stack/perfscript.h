@@ -24,6 +24,7 @@ struct perfscript_header {
 	bool is_task_record;           /* PERF_RECORD_MMAP2 and the like: no sample */
 };
 
+struct perfscript_header perfscript_nothing(void);     /* all of it unknown */
 /* False: the line is none. Without a time nearly any line may be one: see has_time, event. */
 bool perfscript_parse_header(struct text line, struct perfscript_header *h);
 

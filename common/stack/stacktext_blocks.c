@@ -106,8 +106,8 @@ static bool is_task(struct text t, struct stack_task *task)
 
 	if (!t.len || (!is_named && !(is_closed && pid.len)))
 		return false;
-	task->pid = pid;
-	task->comm = without_quotes(t);
+	*task = (struct stack_task){ .comm = without_quotes(t), .pid = pid, .tid = { "", 0 },
+				     .cpu = { "", 0 }, .cgroup = { "", 0 } };
 	return true;
 }
 

@@ -445,9 +445,9 @@ static void perf_line(struct stack_reader *r, struct text line)
 	if (has_time || (!looks_like_frame && !p->is_in_stack)) {
 		take_header(r, line);
 	} else if (looks_like_frame && (p->is_in_stack || is_indented)) {
+		h = perfscript_nothing();
 		if (!p->is_in_stack)
-			start(r, &(struct perfscript_header){ .period = NA_U64, .time = NA_F64 },
-			      false);
+			start(r, &h, false);
 		take_frame(r, &f);
 	} else if (p->is_in_stack && is_indented) {
 		take_other(r, line);
