@@ -6,7 +6,7 @@
 #include "common/base/mem.h"
 #include "common/stack/flamegraph_impl.h"
 
-#define FRAME_BYTES 115                /* of a frame's markup and numbers, about */
+#define FRAME_BYTES 115                /* of one side */
 
 static uint64_t sum_saturated(uint64_t a, uint64_t b)
 {
@@ -80,10 +80,21 @@ static uint64_t step_start(unsigned step)
 		part << (power - STEP_BITS);
 }
 
+/* Markup and numbers of a frame, about. */
+static unsigned frame_bytes(const struct picture *p)
+{
+	switch (p->options->sides) {
+	case FLAMEGRAPH_DIFFERENCE: return FRAME_BYTES + 75;
+	case FLAMEGRAPH_HOT_COLD: return FRAME_BYTES + 40;
+	default: return FRAME_BYTES;
+	}
+}
+
 /* The narrowest width at which all frames of at least that take FLAMEGRAPH_BYTES. */
 static uint64_t least_within_bytes(const struct picture *p)
 {
 	const uint32_t nodes = fold_count(p->fold);
+	const unsigned markup = frame_bytes(p);
 	uint64_t bytes[STEPS] = { 0 }, sum = 0;
 	unsigned step = STEPS;
 
@@ -94,7 +105,7 @@ static uint64_t least_within_bytes(const struct picture *p)
 
 		if (len > FLAMEGRAPH_NAME_MAX)
 			len = FLAMEGRAPH_NAME_MAX;
-		bytes[step_of(p->width[i])] += FRAME_BYTES + len + len / 8;
+		bytes[step_of(p->width[i])] += markup + len + len / 8;
 	}
 	while (step > 0 && sum + bytes[step - 1] <= FLAMEGRAPH_BYTES)
 		sum += bytes[--step];

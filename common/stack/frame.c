@@ -8,7 +8,7 @@
 
 static struct text base_name(struct text path)
 {
-	const char *slash = memrchr(path.data, '/', path.len);
+	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
 
 	if (!slash)
 		return path;
@@ -36,8 +36,9 @@ bool frame_object_is_kernel(struct text object)
 		       text_is(object, "[bpf]");
 	struct text base = base_name(object);
 
-	return text_starts(base, "vmlinux") || ends_with(base, ".ko") || ends_with(base, ".ko.xz") ||
-	       ends_with(base, ".ko.zst") || ends_with(base, ".ko.gz") ||
+	return text_starts(base, "vmlinux") || ends_with(base, ".ko") ||
+	       ends_with(base, ".ko.xz") || ends_with(base, ".ko.zst") ||
+	       ends_with(base, ".ko.gz") ||
 	       text_starts(base, "bpf_prog_");
 }
 
@@ -99,7 +100,8 @@ struct text frame_without_arguments(struct text t)
 		if (open == t.len || !is_qualifier((struct text){ last + 1, t.len - close - 1 }))
 			return t;
 		/* "(.part.0)" and its like stand behind the arguments: look in front of it */
-		if (open + 1 < t.len && t.data[open + 1] == '.' && open && t.data[open - 1] == ' ') {
+		if (open && open + 1 < t.len && t.data[open + 1] == '.' &&
+		    t.data[open - 1] == ' ') {
 			t.len = open - 1;
 			continue;
 		}

@@ -37,7 +37,7 @@ bool perfscript_parse_frame(struct text line, struct perfscript_frame *f)
 	if (!digits || digits > 16 || (digits < t.len && !is_blank(t.data[digits])))
 		return false;
 	t = stack_trimmed((struct text){ t.data + digits, t.len - digits });
-	struct perfscript_frame new = { .address = address };
+	struct perfscript_frame new = { .address = address, .object = { "", 0 } };
 	const size_t bracket = stack_last_bracket(t);
 
 	/* a symbol's own arguments touch it; the object stands apart */
@@ -267,9 +267,18 @@ static bool take_without_time(struct text t, struct perfscript_header *h)
 	return h->comm.len || h->tid.len || h->cpu.len || h->event.len;
 }
 
+struct perfscript_header perfscript_nothing(void)
+{
+	const struct text none = { "", 0 };
+
+	return (struct perfscript_header){ .comm = none, .pid = none, .tid = none, .cpu = none,
+					   .event = none, .cgroup = none, .frame = none,
+					   .period = NA_U64, .time = NA_F64 };
+}
+
 bool perfscript_parse_header(struct text line, struct perfscript_header *h)
 {
-	struct perfscript_header new = { .period = NA_U64, .time = NA_F64 };
+	struct perfscript_header new = perfscript_nothing();
 	struct text t = stack_trimmed(line), time;
 
 	if (!t.len || t.data[0] == '#')

@@ -20,10 +20,11 @@ struct perfscript_header {
 	uint64_t period;               /* NA_U64 */
 	double time;                   /* seconds; NAN */
 	bool has_time;
-	struct text frame;             /* behind the event: the only frame where there is no chain */
+	struct text frame;             /* behind the event: a frame where there is no chain */
 	bool is_task_record;           /* PERF_RECORD_MMAP2 and the like: no sample */
 };
 
+struct perfscript_header perfscript_nothing(void);     /* all of it unknown */
 /* False: the line is none. Without a time nearly any line may be one: see has_time, event. */
 bool perfscript_parse_header(struct text line, struct perfscript_header *h);
 

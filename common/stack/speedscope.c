@@ -57,10 +57,7 @@ static void take_frame(struct speedscope *p, struct json *j)
 	buf_reset(&p->text);
 	json_unescape(&p->text, name);
 	const size_t name_len = p->text.len;
-	const char *slash = memrchr(file.data, '/', file.len);
-
-	if (slash)
-		file = (struct text){ slash + 1, (size_t)(file.data + file.len - slash - 1) };
+	file = stack_base_name(file);
 	json_unescape(&p->text, file);
 	if (file.len && line >= 1 && line < 1e9)
 		buf_printf(&p->text, ":%.0f", line);
@@ -170,7 +167,8 @@ static void take_samples(struct speedscope *p, struct profile *f)
 	if (!json_enter(&f->samples, '['))
 		return;
 	while (json_next(&f->samples, ']') && take_stack(p, &f->samples)) {
-		if (has_weights && (!json_next(&f->weights, ']') || !json_number(&f->weights, &weight))) {
+		if (has_weights &&
+		    (!json_next(&f->weights, ']') || !json_number(&f->weights, &weight))) {
 			stack_fail(p->r, "fewer weights than samples");
 			return;
 		}
@@ -225,7 +223,7 @@ static void take_events(struct speedscope *p, struct profile *f)
 			open[depth++] = p->frames[frame];
 			continue;
 		}
-		/* one that closes under others closes them, too; one that was never open does nothing */
+		/* one that closes under others closes them, too */
 		for (size_t i = depth; !opens && i-- > 0;)
 			if (open[i] == p->frames[frame]) {
 				depth = i;

@@ -260,7 +260,8 @@ uint32_t stack_filter_place(struct stack_filter *s, uint32_t root, const uint32_
 		if (root)
 			node = fold_child_of(s->fold, FOLD_ROOT, root);
 		for (size_t i = 0; i < count; i++)
-			node = fold_child_of(s->fold, node, names[is_leaf_first ? count - 1 - i : i]);
+			node = fold_child_of(s->fold, node,
+					     names[is_leaf_first ? count - 1 - i : i]);
 		return node ? node : fold_child(s->fold, FOLD_ROOT, TEXT("[no stack]"));
 	}
 	if (root == FOLD_FULL)
@@ -271,12 +272,11 @@ uint32_t stack_filter_place(struct stack_filter *s, uint32_t root, const uint32_
 		return FOLD_FULL;
 	if (!is_wanted(s, depth))
 		return STACK_DROPPED;
-	const size_t own = root ? 1 : 0, all = depth;
+	const size_t own = root && !s->options.reverse ? 1 : 0, all = depth;
 
 	if (most && depth - own > most)
 		depth = most + own;
 	*is_cut = depth < all;
-	/* cut at the root's side when that is turned to be the leaf's */
 	for (size_t i = 0; i < depth; i++)
 		node = fold_child_of(s->fold, node,
 				     s->path[s->options.reverse ? all - 1 - i : i]);

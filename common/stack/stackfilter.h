@@ -22,8 +22,11 @@ enum root_frame {
 
 struct stack_filter_options {
 	enum root_frame by;
-	const char *include;           /* POSIX extended expressions; NULL: all. Stacks are kept */
-	const char *exclude;           /* that have (that have no) frame which matches, root or not */
+	/*
+	 * POSIX extended expressions, NULL: all. Stacks are kept that have (that have no) frame
+	 * which matches, the root frame among them.
+	 */
+	const char *include, *exclude;
 	/* the match nearest to the leaf becomes the outermost frame below the root */
 	const char *skip_after[STACK_SKIP_AFTER_MAX];
 	size_t skip_after_count;

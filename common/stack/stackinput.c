@@ -206,8 +206,7 @@ static long fill(struct stack_input *in, size_t most)
 	return n;
 }
 
-/* What ended the input, once what was in front of it is used up. */
-static int trouble(const struct stack_input *in)
+int stack_input_error(const struct stack_input *in)
 {
 	return in->trouble ? fail(-in->trouble, "%s", in->why) : 0;
 }
@@ -308,7 +307,7 @@ long stack_input_read(struct stack_input *in, void *to, size_t size)
 	if (err < 0)
 		return err;
 	if (in->from == in->len && fill(in, PIECE_BYTES) <= 0)
-		return trouble(in);
+		return stack_input_error(in);
 	const size_t n = in->len - in->from < size ? in->len - in->from : size;
 
 	memcpy(to, in->bytes + in->from, n);
@@ -354,7 +353,7 @@ int stack_input_feed(struct stack_input *in, struct stack_reader *r)
 		stack_reader_feed(r, (struct text){ in->bytes + in->from, n });
 		in->from += n;
 		if (in->is_at_end)
-			return trouble(in);
+			return stack_input_error(in);
 		if (in->len - in->from > STACK_LINE_MAX) {
 			stack_reader_skip_line(r);
 			skip_line(in);

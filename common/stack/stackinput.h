@@ -24,7 +24,9 @@ void stack_input_free(struct stack_input *in);
  * -errno with fail text (also when there is something broken behind the bytes given).
  */
 int stack_input_start(struct stack_input *in, struct text *start);
-bool stack_input_is_plain(const struct stack_input *in);       /* the file's own bytes; after start */
+/* Did what was read so far end early? 0 or -errno with fail text; for a start of unknown kind. */
+int stack_input_error(const struct stack_input *in);
+bool stack_input_is_plain(const struct stack_input *in);       /* the file's own bytes */
 
 /* The next bytes: how many, 0 at the end, -errno with fail text. For what is no text. */
 long stack_input_read(struct stack_input *in, void *to, size_t size);

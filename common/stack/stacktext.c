@@ -266,6 +266,15 @@ bool stack_split(struct text t, const char *word, struct text *before, struct te
 	return true;
 }
 
+struct text stack_base_name(struct text path)
+{
+	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
+
+	if (!slash)
+		return path;
+	return (struct text){ slash + 1, (size_t)(path.data + path.len - slash - 1) };
+}
+
 size_t stack_last_bracket(struct text t)
 {
 	size_t depth = 0;
@@ -306,7 +315,8 @@ static void count_points(struct text start, uint64_t points[STACK_KINDS])
 		at = newline ? newline + 1 : end;
 		if (stack_ends_with(line, '\r'))
 			line.len--;
-		if (!stack_trimmed(line).len || (lines && !newline && start.len >= STACK_LOOK_BYTES))
+		if (!stack_trimmed(line).len ||
+		    (lines && !newline && start.len >= STACK_LOOK_BYTES))
 			continue;
 		lines++;
 		for (enum stack_kind k = 1; k < STACK_KINDS; k++)
@@ -366,7 +376,7 @@ const char *stack_unknown_is(struct text start, uint64_t *line)
 
 	json_enter(&j, '[');
 	if (json_enter(&j, '{') && (json_peek(&j) == '"' || json_peek(&j) == '}'))
-		return memmem(t.data, t.len, "\"traceEvents\"", 13) ? "a Chrome trace" :
-								     "JSON that is not speedscope's";
+		return memmem(t.data, t.len, "\"traceEvents\"", 13) ?
+			"a Chrome trace" : "JSON that is not speedscope's";
 	return NULL;
 }

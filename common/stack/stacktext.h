@@ -21,7 +21,7 @@ struct stack_options {
 	struct stack_filter *filter;   /* the caller's; NULL: all samples, by comm */
 	bool weighs_samples;           /* a sample is 1, whatever its period */
 	const char *event;             /* only this one; NULL: the first with samples */
-	unsigned side;                 /* of the fold: 0, or 1 for what a difference compares with */
+	unsigned side;                 /* of the fold: 0, or 1 for the second of a difference */
 };
 
 struct stack_event {

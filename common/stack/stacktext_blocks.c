@@ -51,7 +51,7 @@ static unsigned look(struct text line)
 	uint64_t weight;
 
 	if (is_weight_line(t, &weight))
-		return 6;
+		return STACK_CERTAIN;
 	if (!is_indented(line))
 		return 0;
 	if (stack_is_number(t) || memchr(t.data, '`', t.len))
@@ -106,8 +106,8 @@ static bool is_task(struct text t, struct stack_task *task)
 
 	if (!t.len || (!is_named && !(is_closed && pid.len)))
 		return false;
-	task->pid = pid;
-	task->comm = without_quotes(t);
+	*task = (struct stack_task){ .comm = without_quotes(t), .pid = pid, .tid = { "", 0 },
+				     .cpu = { "", 0 }, .cgroup = { "", 0 } };
 	return true;
 }
 

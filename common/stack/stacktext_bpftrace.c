@@ -29,7 +29,7 @@ static unsigned look(struct text line)
 	struct text t = stack_trimmed(line), before, value;
 
 	if (t.len > 1 && t.data[0] == '@' && stack_split(t, "[", &before, &t))
-		return 6;
+		return STACK_CERTAIN;
 	return stack_split(t, "]: ", &before, &value) && stack_is_number(value) ? 2 : 0;
 }
 

@@ -68,7 +68,8 @@ static size_t find_values(struct text t)
 
 		if (t.len - i > n && !memcmp(t.data + i, word, n) &&
 		    (!i || !is_name_byte(t.data[i - 1])) && !is_name_byte(t.data[i + n]))
-			i += n - 1 + operator_length((struct text){ t.data + i + n, t.len - i - n });
+			i += n - 1 + operator_length((struct text){ t.data + i + n,
+								    t.len - i - n });
 		else if (c == ' ' && !depth && i && i + 1 < t.len && t.data[i + 1] == '(')
 			return i;
 		else if (c == '<' || c == '(' || c == '{' || c == '[')
@@ -90,10 +91,7 @@ static void take_gdb(struct text t, struct frame_source *f)
 		f->line = stack_trimmed(place);
 	else if (stack_split(place, ") from ", &before, &place))
 		f->object = stack_trimmed(place);
-	const char *slash = memrchr(f->line.data, '/', f->line.len);
-
-	if (slash)
-		f->line = (struct text){ slash + 1, (size_t)(f->line.data + f->line.len - slash - 1) };
+	f->line = stack_base_name(f->line);
 }
 
 /* "[- 1] name - /lib/libc.so.6 [- build id]", any of it */
@@ -202,8 +200,9 @@ static void debugger_line(struct stack_reader *r, struct text line)
 		if (!number)
 			finish(r);
 		take_frame(r, t);
-	} else if (!take_thread(r, t) && !(r->count && (line.data[0] == ' ' || line.data[0] == '\t'))) {
-		/* what is indented goes on with a frame: its place, its values */
+	} else if (!take_thread(r, t) && t.data[0] != '[' &&
+		   !(r->count && (line.data[0] == ' ' || line.data[0] == '\t'))) {
+		/* what is indented goes on with a frame; "[New LWP 12]" is gdb's own */
 		stack_skip_line(r, "neither a thread nor a frame");
 	}
 }

@@ -84,7 +84,7 @@ static bool is_dashes(struct text t)
 
 static unsigned traces_look(struct text line)
 {
-	return is_dashes(line) ? 20 : 0;
+	return is_dashes(line) ? STACK_CERTAIN : 0;
 }
 
 static void traces_line(struct stack_reader *r, struct text line)
@@ -190,9 +190,7 @@ static void push_debug(struct stack_reader *r, struct text t)
 	if (scan_literal(&s, "0x") && scan_hex(&s, &f.address))
 		f.has_address = true;
 	f.symbol = frame_without_offset(stack_take_word(&t));
-	const char *slash = memrchr(t.data, '/', t.len);
-
-	f.line = slash ? (struct text){ slash + 1, (size_t)(t.data + t.len - slash - 1) } : t;
+	f.line = stack_base_name(t);
 	if (f.has_address)
 		stack_push(r, &f);
 }
@@ -202,13 +200,11 @@ static void push_symbol(struct stack_reader *r, struct text place)
 	struct debug_reader *p = r->own;
 	const struct text none = { "", 0 };
 	struct frame_source f = { .symbol = buf_text(&p->symbol), .object = none, .line = none };
-	const char *slash = memrchr(place.data, '/', place.len);
 
 	if (!p->has_symbol)
 		return;
 	p->has_symbol = false;
-	if (slash)
-		place = (struct text){ slash + 1, (size_t)(place.data + place.len - slash - 1) };
+	place = stack_base_name(place);
 	f.line = stack_take_word(&place);
 	stack_push(r, &f);
 }

@@ -22,11 +22,13 @@ struct stack_reader {
 	void *own;                     /* the kind's */
 };
 
+#define STACK_CERTAIN 1000             /* points of a line that no other kind has */
+
 /* What a kind's reader does; `own` is zeroed memory of own_size. */
 struct stack_format {
 	const char *name;
 	size_t own_size;
-	/* How much the line looks like this kind: 0 not at all, 1 it may be, more: nothing else. */
+	/* How much the line looks like this kind: 0 not at all, 1 it may be, more: hardly others */
 	unsigned (*look)(struct text line);
 	void (*begin)(struct stack_reader *r);
 	void (*line)(struct stack_reader *r, struct text line);
@@ -76,6 +78,7 @@ static inline bool stack_ends_with(struct text t, char c)
 }
 /* A part of t up to where `word` stands first; false if it does not. rest: behind it. */
 bool stack_split(struct text t, const char *word, struct text *before, struct text *rest);
+struct text stack_base_name(struct text path);         /* behind the last slash */
 /* Where the "(" of the balanced "(...)" that ends t is; t.len if there is none. */
 size_t stack_last_bracket(struct text t);
 

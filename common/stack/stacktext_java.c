@@ -62,7 +62,7 @@ static unsigned look(struct text line)
 	if (is_thread(line))
 		return 6;
 	if (text_starts(line, "Full thread dump"))
-		return 10;
+		return STACK_CERTAIN;
 	return parse_frame(line, &f) ? 3 : 0;
 }
 

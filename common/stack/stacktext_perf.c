@@ -17,7 +17,7 @@
 
 struct known_text {
 	uint64_t hash, check;
-	uint32_t name;                 /* of a line; of a stack the node or STACK_DROPPED. 0: free */
+	uint32_t name;                 /* of a line; of a stack: its node. 0: free */
 	bool is_cut;
 };
 
@@ -28,7 +28,7 @@ struct perf_reader {
 	uint64_t at_hand_end;          /* the line behind it */
 
 	bool is_in_stack;
-	bool is_wanted;                /* its event is the one that is folded, and it's not left out */
+	bool is_wanted;                /* its event is the folded one, no filter is against it */
 	bool is_counted;               /* with its event */
 	bool has_line;                 /* the line in front of the stack was there */
 	bool is_sample;                /* with or without frames: that line has a time */
@@ -445,9 +445,9 @@ static void perf_line(struct stack_reader *r, struct text line)
 	if (has_time || (!looks_like_frame && !p->is_in_stack)) {
 		take_header(r, line);
 	} else if (looks_like_frame && (p->is_in_stack || is_indented)) {
+		h = perfscript_nothing();
 		if (!p->is_in_stack)
-			start(r, &(struct perfscript_header){ .period = NA_U64, .time = NA_F64 },
-			      false);
+			start(r, &h, false);
 		take_frame(r, &f);
 	} else if (p->is_in_stack && is_indented) {
 		take_other(r, line);

@@ -98,7 +98,8 @@ static void fold_sample(struct pprof *p, const struct stack_task *task, const ui
 	else
 		base_unit(p->types[p->chosen].unit, &factor);
 	const uint64_t value = values[p->chosen];
-	const struct stack_event *e = stack_event(r, p->type_count ? p->types[p->chosen].name : none);
+	const struct stack_event *e =
+		stack_event(r, p->type_count ? p->types[p->chosen].name : none);
 
 	/* a heap profile has frees as well, of a difference values below 0: nothing to draw */
 	if (e->is_folded && (int64_t)value > 0 && stack_filter_wants(r->filter, NA_F64, NA_U64))
@@ -194,14 +195,11 @@ static void push_line(struct pprof *p, struct text message, struct frame_source 
 
 	frame->symbol = frame->line = none;
 	if (function) {
-		struct text file = string_at(p, number_in(*function, 4));
-		const char *slash = memrchr(file.data, '/', file.len);
+		const struct text file = stack_base_name(string_at(p, number_in(*function, 4)));
 
 		frame->symbol = string_at(p, number_in(*function, 2));
 		if (!frame->symbol.len)
 			frame->symbol = string_at(p, number_in(*function, 3));
-		if (slash)
-			file = (struct text){ slash + 1, (size_t)(file.data + file.len - slash - 1) };
 		if (file.len && number) {
 			int n = snprintf(line, sizeof(line), "%.*s:%llu",
 					 (int)(file.len < 255 ? file.len : 255), file.data,
@@ -297,7 +295,8 @@ static void take_sample(struct pprof *p, struct text message)
 			while (protobuf_number(&f, &state, &number))
 				push_location(p, number, push_message);
 		else if (f.number == 2)
-			while (protobuf_number(&f, &state, &number) && value_count < PPROF_TYPES_MAX)
+			while (value_count < PPROF_TYPES_MAX &&
+			       protobuf_number(&f, &state, &number))
 				values[value_count++] = number;
 		else if (f.number == 3 && f.wire == PROTOBUF_BYTES)
 			take_label(p, f.bytes, &task);
@@ -361,7 +360,7 @@ const struct stack_format stack_format_pprof = {
 
 static unsigned raw_look(struct text line)
 {
-	return text_starts(line, "PeriodType: ") ? 20 : 0;
+	return text_starts(line, "PeriodType: ") ? STACK_CERTAIN : 0;
 }
 
 /* "samples/count cpu/nanoseconds[dflt]" */
@@ -398,13 +397,13 @@ static void push_raw_line(struct pprof *p, struct text t, struct frame_source *f
 	place = memrchr(t.data, ' ', t.len);
 	if (place && memchr(place, ':', (size_t)(t.data + t.len - place))) {
 		struct text file = { place + 1, (size_t)(t.data + t.len - place - 1) };
-		const char *slash = memrchr(file.data, '/', file.len);
-		const char *column = memrchr(file.data, ':', file.len);
 
 		t.len = (size_t)(place - t.data);
-		if (slash)
-			file = (struct text){ slash + 1, (size_t)(file.data + file.len - slash - 1) };
-		if (memchr(file.data, ':', (size_t)(column - file.data)))
+		file = stack_base_name(file);
+		const char *column = memrchr(file.data, ':', file.len);
+
+		/* "x.go:12:5": the last number is a column if there are two */
+		if (column && memchr(file.data, ':', (size_t)(column - file.data)))
 			file.len = (size_t)(column - file.data);
 		frame->line = file;
 	}

@@ -68,7 +68,8 @@ static void take_path(struct stack_reader *r, struct text path)
 			digits = before;
 		path = rest;
 	}
-	if (p->pid.len == digits.len && !memcmp(p->pid.data ? p->pid.data : "", digits.data, digits.len))
+	if (p->pid.len == digits.len &&
+	    (!digits.len || !memcmp(p->pid.data, digits.data, digits.len)))
 		return;
 	finish(r);
 	buf_reset(&p->pid);

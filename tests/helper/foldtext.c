@@ -107,6 +107,8 @@ static int run(struct arguments *a, struct stack_input *in, struct fold *f)
 	const enum stack_kind kind = stack_kind_of(start);
 	const char *what = stack_unknown_is(start, &line);
 
+	if (kind == STACK_UNKNOWN && (err = stack_input_error(in)))
+		return err;
 	if (kind == STACK_UNKNOWN)
 		return fail(22, "line %llu: this looks like %s", (unsigned long long)line,
 			    what ? what : "nothing known");

@@ -175,6 +175,43 @@ static void test_long_names(void)
 	CHECK(has(t, "mm (1 samples"));
 	/* 1200 pixels' fifth less the margins has room for 31 characters, two of them dots */
 	CHECK(has(t, "\" dx=\"3\">mmmmmmmmmmmmmmmmmmmmmmmmmmmmm..</text>"));
+	/* what is not written takes no room from others */
+	for (char c = 'A'; c < 'A' + 40; c++) {
+		memset(name, c, sizeof(name));
+		fold_add(f, fold_child(f, FOLD_ROOT, (struct text){ name, sizeof(name) }), 0, 1);
+	}
+	draw(f, (struct flamegraph){ 0 });
+	CHECK(result.frames == 4 + 40 && result.dropped == 0);
+	fold_free(f);
+}
+
+/* Cells, not bytes: a tenth of the width has room for 15. */
+static void test_labels(void)
+{
+#define SUN "\xe6\x97\xa5"
+	static const struct line lines[] = {
+		{ SUN SUN SUN SUN SUN SUN SUN SUN, 1, 0 },
+		{ "\x1b\x1b\x1b\x1b", 1, 0 }, { "\xc3\xa9\xc3\xa9\xc3\xa9 and 11 more", 1, 0 },
+		{ "rest", 7, 0 },
+	};
+	struct fold *f = FOLD(lines);
+	struct text t = draw(f, (struct flamegraph){ 0 });
+
+	CHECK(has(t, ">" SUN SUN SUN SUN SUN SUN "..<"));
+	CHECK(has(t, ">\\x1b\\x1b\\x1b..<") && has(t, ">\xc3\xa9\xc3\xa9\xc3\xa9 and 11 more<"));
+	fold_free(f);
+}
+
+/* Frames meet exactly, however their shares are rounded. */
+static void test_places(void)
+{
+	static const struct line lines[] = { { "a", 1, 0 }, { "b", 1, 0 }, { "c", 1, 0 } };
+	struct fold *f = FOLD(lines);
+	struct text t = draw(f, (struct flamegraph){ 0 });
+
+	CHECK(has(t, "x=\"0%\" y=\"0\" width=\"33.333333%\""));
+	CHECK(has(t, "x=\"33.333333%\" y=\"0\" width=\"33.333334%\""));
+	CHECK(has(t, "x=\"66.666667%\" y=\"0\" width=\"33.333333%\""));
 	fold_free(f);
 }
 
@@ -217,6 +254,12 @@ static void test_size(void)
 	draw(f, (struct flamegraph){ 0 });
 	CHECK(svg_len < 3000000 && svg_len > 1500000);
 	CHECK(result.frames + result.dropped == 200001 && result.min_width > 0);
+	for (uint32_t i = 1; i < fold_count(f); i++)
+		fold_add(f, i, 1, 1 + i % 331);
+	draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_DIFFERENCE });
+	CHECK(svg_len < 3000000 && svg_len > 1500000);
+	draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_HOT_COLD });
+	CHECK(svg_len < 3000000 && svg_len > 1500000);
 	draw(f, (struct flamegraph){ .min_width = -1 });
 	CHECK(result.frames == 200001 && svg_len > 20000000);
 	fold_free(f);
@@ -297,6 +340,8 @@ int main(void)
 	test_hostile_names();
 	test_each_byte();
 	test_long_names();
+	test_labels();
+	test_places();
 	test_min_width();
 	test_size();
 	test_depth();

@@ -53,6 +53,26 @@ static void test_longer_run(void)
 	CHECK(GROUP(t, "a") == SAME && GROUP(t, "b") == SAME && GROUP(t, "d") == SAME);
 	check_frame(t, "b", "after 20 samples, 55.56%; before 10, 55.56%; +0.00% of all, "
 		    "+0.00% of its own");
+	CHECK(has(t, ">larger share</text>") && has(t, ">smaller share</text>"));
+	fold_free(f);
+}
+
+/* Out of next to nothing, and out of nothing at all. */
+static void test_large_change(void)
+{
+	static const struct line lines[] = { { "a", 1, 1000 }, { "b", 999999, 0 } };
+	struct fold *f = FOLD(lines);
+	struct text t = draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_DIFFERENCE });
+
+	check_frame(t, "a", "after 1,000 samples, 100.00%; before 1, 0.00%; +100.00% of all, "
+		    "+1000000% and more of its own");
+	fold_free(f);
+	f = FOLD(small);
+	t = draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_DIFFERENCE });
+	CHECK(has(t, "There is no weight to draw.") && result.gone == 5);
+	check_facts(t, "before 10 samples, after 0 samples; 5 frames only before: no width here");
+	t = draw(f, (struct flamegraph){ .sides = FLAMEGRAPH_DIFFERENCE, .is_negated = true });
+	check_frame(t, "b", "after 0 samples, 0.00%; before 7, 70.00%; gone");
 	fold_free(f);
 }
 
@@ -94,6 +114,14 @@ static void test_kinds(void)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (!CHECK(GROUP(t, wanted[i].title) == wanted[i].group))
 			printf("%s is %u\n", wanted[i].title, GROUP(t, wanted[i].title));
+	fold_free(f);
+
+	/* only what is there is explained; the root is of no kind */
+	static const struct line kernel[] = { { "idle_[k]", 1, 0 } };
+
+	f = FOLD(kernel);
+	t = draw(f, (struct flamegraph){ .palette = FLAMEGRAPH_KINDS });
+	CHECK(has(t, ">kernel</text>") && !has(t, ">user</text>") && !has(t, ">JIT</text>"));
 	fold_free(f);
 }
 
@@ -141,6 +169,7 @@ int main(void)
 {
 	test_difference();
 	test_longer_run();
+	test_large_change();
 	test_hot_cold();
 	test_kinds();
 	test_chain();

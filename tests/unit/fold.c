@@ -261,6 +261,35 @@ static void test_against_list(void)
 	fold_free(f);
 }
 
+/* Wide and deep: each path leads to the same node again. */
+static void test_many(void)
+{
+	enum { WIDE = 30000, DEEP = 3000 };
+	struct fold *f = fold_new();
+	uint32_t *nodes = malloc(WIDE * sizeof(*nodes)), node = FOLD_ROOT;
+	const uint32_t top = fold_child(f, FOLD_ROOT, TEXT("top"));
+	char name[16];
+	bool is_same = true;
+
+	for (int i = 0; i < WIDE; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		nodes[i] = fold_child(f, top, text_of(name));
+		fold_child(f, nodes[i], TEXT("leaf"));
+	}
+	for (int i = WIDE; i-- > 0;) {
+		snprintf(name, sizeof(name), "n%d", i);
+		is_same &= fold_child(f, top, text_of(name)) == nodes[i];
+		is_same &= fold_parent(f, nodes[i]) == top && text_is(fold_text(f, nodes[i]), name);
+	}
+	CHECK(is_same && fold_count(f) == 2 + 2 * WIDE);
+	for (int i = 0; i < DEEP; i++)
+		node = fold_child(f, node, TEXT("r"));
+	fold_add(f, node, 0, 1);
+	CHECK(strlen(written(f, false)) == 2 * DEEP + 2);
+	fold_free(f);
+	free(nodes);
+}
+
 static void test_full_disk(void)
 {
 	FILE *full = fopen("/dev/full", "w");
@@ -289,6 +318,7 @@ int main(void)
 	test_escapes();
 	test_order();
 	test_against_list();
+	test_many();
 	test_full_disk();
 	return check_done("fold");
 }
