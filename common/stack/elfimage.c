@@ -40,6 +40,7 @@ static struct text bytes_from(const struct elfimage *e, uint64_t offset, uint64_
 #define TAKE_HEADER(e, h) do {                                                              \
 	(e)->type = (h).e_type;                                                             \
 	(e)->machine = (h).e_machine;                                                       \
+	(e)->entry = (h).e_entry;                                                           \
 	(e)->segments_at = (h).e_phoff;                                                     \
 	(e)->sections_at = (h).e_shoff;                                                     \
 	(e)->segment_size = (h).e_phentsize;                                                \

@@ -20,7 +20,7 @@ struct elfimage {
 	struct text bytes;             /* the caller's, as long as the image is used */
 	bool is_64;
 	uint16_t type, machine;
-	uint64_t segments_at, sections_at;
+	uint64_t entry, segments_at, sections_at;
 	uint32_t segment_size, section_size, segment_count, section_count, names_section;
 };
 

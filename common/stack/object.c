@@ -103,6 +103,30 @@ static const char *listed(const struct object_places *p, const char *build_id)
 
 /* ---- the file ---- */
 
+static void note_code(struct object *o)
+{
+	struct elfsegment s;
+
+	for (uint32_t i = 0; elfimage_segment(&o->elf, i, &s); i++)
+		if (s.type == PT_LOAD && (s.flags & PF_X) && o->code_count < OBJECT_CODE_MAX)
+			o->code[o->code_count++] = (struct object_code){
+				s.offset, s.file_size, s.address,
+			};
+}
+
+bool object_address_of(const struct object *o, uint64_t offset, uint64_t *address)
+{
+	if (o->state != OBJECT_GOOD)
+		return false;
+	for (unsigned i = 0; i < o->code_count; i++) {
+		if (offset - o->code[i].offset >= o->code[i].size)
+			continue;
+		*address = offset - o->code[i].offset + o->code[i].address;
+		return true;
+	}
+	return elfimage_address_of(&o->elf, offset, address);
+}
+
 /* Takes the file over (no file: what is unpacked already), or gives it back. */
 static bool accept(struct object *o, struct hostfile *f)
 {
@@ -126,6 +150,7 @@ static bool accept(struct object *o, struct hostfile *f)
 	}
 	o->elf = e;
 	o->file = *f;
+	note_code(o);
 	return true;
 }
 

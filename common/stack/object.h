@@ -19,6 +19,8 @@
 
 #define OBJECT_UNPACKED_MAX (256u << 20)       /* a compressed module, mini debug info */
 
+#define OBJECT_CODE_MAX 4
+
 enum object_state {
 	OBJECT_GOOD,
 	OBJECT_MISSING,                /* no file there, or not readable */
@@ -31,8 +33,14 @@ struct elfsym_inline;
 struct object {
 	const char *path;              /* as recorded, without " (deleted)" */
 	const char *build_id;          /* as recorded; NULL unknown */
-	enum object_state state;
+	#define OBJECT_CODE_MAX 4
+
+enum object_state state;
 	struct elfimage elf;           /* if OBJECT_GOOD */
+	struct object_code {           /* its executable segments, as many as fit */
+		uint64_t offset, size, address;
+	} code[OBJECT_CODE_MAX];
+	unsigned code_count;
 	struct hostfile file;
 	struct buf unpacked;           /* what file holds, if it is compressed */
 
@@ -63,6 +71,9 @@ void object_places_free(struct object_places *p);
 /* The object of a map, opened; owned by the caller: object_free. */
 struct object *object_new(const struct object_places *p, const struct symbols_map *map);
 void object_free(struct object *o);
+
+/* Where a byte of the file is, counted as its symbols count; false: it is not loaded. */
+bool object_address_of(const struct object *o, uint64_t offset, uint64_t *address);
 
 /* The object's functions; NULL if it has none, or no file. */
 struct symtab *object_symbols(struct object *o, const struct object_places *p);

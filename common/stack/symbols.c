@@ -124,8 +124,7 @@ bool symbols_find(struct symbols *s, const struct symbols_map *map, uint64_t add
 	uint64_t place = at - map->start + map->pgoff;
 
 	*found = (struct symbol){ .object = object_text(o) };
-	const bool is_placed = o->state == OBJECT_GOOD &&
-			       elfimage_address_of(&o->elf, place, &place);
+	const bool is_placed = object_address_of(o, place, &place);
 	const struct symtab_entry *e = table && is_placed ? symtab_find(table, place) : NULL;
 
 	if (!e) {

@@ -44,10 +44,10 @@ struct symbols_kernel {
 	const char *reference;         /* "_text" or "_stext" */
 	uint64_t reference_address;    /* its pgoff; 0: hidden from the recorder */
 	const char *hostname;
-	int64_t recorded_at;           /* when it ended, seconds since the epoch: the file's mtime */
+	int64_t recorded_at;           /* its end, seconds since the epoch: the file's mtime */
 };
 void symbols_set_kernel(struct symbols *s, const struct symbols_kernel *k);
-/* A KSYMBOL record: a BPF program, an ftrace trampoline. A later one replaces what it overlaps. */
+/* A KSYMBOL record: a BPF program, an ftrace trampoline. A later one replaces earlier ones. */
 void symbols_add_ksymbol(struct symbols *s, uint64_t address, uint64_t size, struct text name);
 
 /* A map of a recorded process, or of the kernel (a module). */
