@@ -9,6 +9,7 @@
 #include "common/stack/flamegraph.h"
 #include "common/stack/fold.h"
 #include "common/stack/frame.h"
+#include "common/stack/perfdata.h"
 #include "common/stack/stackfilter.h"
 
 enum output {
@@ -63,7 +64,8 @@ struct profile {
 	const char *event;             /* that was folded; NULL: nothing was, or it has no name */
 	const char *unit;              /* of the weights; NULL: not known; "samples" */
 	uint64_t samples;              /* stacks folded */
-	uint64_t broken;               /* of them: without their callers, as far as can be told */
+	uint64_t truncated;            /* of them: without their callers, as far as is known */
+	uint64_t taken, lost;          /* samples of recordings, wanted or not; lost on their way */
 };
 
 /* input.c: a file, a folder, or "-", added to the side. Only what makes going on senseless is an
@@ -77,6 +79,32 @@ int profile_filter(struct profile *p);
 void profile_tell(struct out *out, const struct profile *p);
 /* "cpu-clock" has ns; other events count themselves. */
 const char *unit_of_event(struct arena *a, const char *event, bool has_period);
+
+/* samples.c: records on their way into a profile: from a perf.data or from live rings. */
+struct samples;
+struct samples_source {
+	const char *name;              /* for messages */
+	const char *event;             /* only this one; NULL: the first with samples */
+	const struct perfdata_facts *facts;    /* NULL: recorded here and now */
+	unsigned side;
+};
+struct samples *samples_open(struct profile *p, const struct samples_source *from);
+struct perffold *samples_fold(struct samples *s);
+/* Looks the rest up, adds to p's counts, and tells what was lost. The result lives as long as s. */
+const struct perffold_result *samples_end(struct out *out, struct samples *s);
+void samples_free(struct samples *s);
+
+/* One line on stderr about the events of an input: which was folded, how to choose. */
+struct event_count {
+	const char *name;
+	uint64_t samples;
+	bool is_folded;
+};
+void events_tell(struct out *out, const char *input, const char *wanted,
+		 const struct event_count *events, size_t count);
+/* Weights of one unit add up, of two they don't: told to out. */
+void profile_take_unit(struct out *out, struct profile *p, const char *input, const char *event,
+		       const char *unit);
 
 /* output.c: as asked. 0 or -errno. */
 int output_write(struct out *out, const struct profile *p, bool is_difference);

@@ -1,82 +1,72 @@
 /* Reading one input, whatever it is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "applets/flamefold/flamefold.h"
 #include "common/base/buf.h"
 #include "common/base/fail.h"
-#include "common/base/na.h"
+#include "common/base/mem.h"
+#include "common/stack/perffold.h"
 #include "common/stack/stackinput.h"
 
-/* One line about all events, if there are several or the one asked for is not there. */
-static void tell_events(struct out *out, const char *name, const char *wanted,
-			const struct stack_result *r)
+void events_tell(struct out *out, const char *input, const char *wanted,
+		 const struct event_count *events, size_t count)
 {
 	struct arena *a = out_arena(out);
 	struct buf list = { 0 };
 	bool has_folded = false;
 
-	for (size_t i = 0; i < r->event_count; i++) {
-		const struct stack_event *e = &r->events[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct event_count *e = &events[i];
 
 		has_folded |= e->is_folded;
 		buf_printf(&list, "%s%s %s%s", i ? ", " : "", *e->name ? e->name : "(no name)",
 			   human_count(a, (double)e->samples), e->is_folded ? " (folded)" : "");
 	}
-	if (r->event_count && !has_folded)
-		out_missing(out, "%s: no samples of %s; it has samples of %s", name, wanted,
-			    list.data);
-	else if (r->event_count > 1)
+	if (count && !has_folded)
+		out_missing(out, "%s: no samples of %s; it has samples of %s", input,
+			    wanted ? wanted : "it", list.data);
+	else if (count > 1)
 		out_note(out, "%s: several events, samples of each: %s; another one: --event NAME",
-			 name, list.data);
+			 input, list.data);
 	buf_free(&list);
 }
 
-/* What the weights are: the same for all inputs, or it is said. */
-static void take_unit(struct out *out, struct profile *p, const char *name, const char *event,
-		      const char *unit)
+static void tell_skipped(struct out *out, const char *name, const struct stack_result *r)
 {
-	const bool is_first = !p->samples;
-
-	if (is_first) {
-		p->event = event && *event ? arena_strdup(&p->arena, event) : NULL;
-		p->unit = unit ? arena_strdup(&p->arena, unit) : NULL;
-		return;
-	}
-	const char *had = p->unit ? p->unit : "samples", *has = unit ? unit : "samples";
-
-	if (strcmp(had, has) != 0)
-		out_missing(out, "%s: its weights are %s, those before are %s: they do not add up",
-			    name, has, had);
+	if (r->skipped_lines)
+		out_missing(out, "%s: skipped %s line%s, the first is line %llu: %s", name,
+			    human_count(out_arena(out), (double)r->skipped_lines),
+			    r->skipped_lines == 1 ? "" : "s",
+			    (unsigned long long)r->first_skipped_line, r->first_skipped_why);
+	if (r->failure)
+		out_missing(out, "%s: %s", name, r->failure);
+	if (!r->event_count)
+		out_missing(out, "%s: no stacks in it", name);
 }
 
 static void tell_result(struct out *out, struct profile *p, const char *name, const char *wanted,
 			const struct stack_result *r)
 {
-	struct arena *a = out_arena(out);
+	struct event_count *events = mem_alloc((r->event_count + 1) * sizeof(*events));
 
-	if (r->skipped_lines)
-		out_missing(out, "%s: skipped %s line%s, the first is line %llu: %s", name,
-			    human_count(a, (double)r->skipped_lines),
-			    r->skipped_lines == 1 ? "" : "s",
-			    (unsigned long long)r->first_skipped_line, r->first_skipped_why);
-	if (r->failure)
-		out_missing(out, "%s: %s", name, r->failure);
-	tell_events(out, name, wanted, r);
+	tell_skipped(out, name, r);
 	for (size_t i = 0; i < r->event_count; i++) {
 		const struct stack_event *e = &r->events[i];
 
-		if (!e->is_folded)
-			continue;
-		take_unit(out, p, name, e->name, e->unit && !asked.weighs_samples ? e->unit :
-			  unit_of_event(a, e->name, e->has_period));
-		break;
+		events[i] = (struct event_count){ e->name, e->samples, e->is_folded };
+		if (e->is_folded)
+			profile_take_unit(out, p, name, e->name,
+					  e->unit && !asked.weighs_samples ? e->unit :
+					  unit_of_event(out_arena(out), e->name, e->has_period));
 	}
-	if (!r->event_count)
-		out_missing(out, "%s: no stacks in it", name);
+	events_tell(out, name, wanted, events, r->event_count);
+	free(events);
 	p->samples += r->samples;
 }
 
@@ -124,7 +114,88 @@ static int read_text(struct out *out, struct profile *p, const char *name, struc
 	return 0;
 }
 
-static int read_fd(struct out *out, struct profile *p, const char *name, int fd, unsigned side)
+/* ---- recordings ---- */
+
+static void tell_recording(struct out *out, const char *name, const struct perfdata *d)
+{
+	const size_t count = perfdata_remark_count(d);
+	size_t kept = 0;
+
+	for (; kept < count && perfdata_remark(d, kept); kept++)
+		out_note(out, "%s", perfdata_remark(d, kept));
+	if (kept < count)
+		out_note(out, "%s: %zu more remarks of that kind", name, count - kept);
+	if (!perfdata_is_whole(d))
+		out_missing(out, "%s: not all of it could be read", name);
+}
+
+static void read_records(struct out *out, struct profile *p, const char *name,
+			 struct perfdata *d, unsigned side)
+{
+	const struct samples_source from = {
+		.name = name, .event = typed.event ? typed.event : p->event,
+		.facts = perfdata_facts(d), .side = side,
+	};
+	struct samples *s = samples_open(p, &from);
+	struct perf_record r;
+
+	while (!run_is_interrupted() && perfdata_next(d, &r))
+		perffold_take(samples_fold(s), perfdata_events(d), &r);
+	tell_recording(out, name, d);
+	if (!samples_end(out, s)->event_count)
+		out_missing(out, "%s: no samples in it", name);
+	samples_free(s);
+}
+
+/* Decompressed into memory, as a file without a name. */
+static int unpack(struct stack_input *in)
+{
+	const int fd = memfd_create("perf.data", MFD_CLOEXEC);
+	char piece[1 << 16];
+	long n = fd < 0 ? fail_errno(errno, "memfd_create") : 1;
+
+	while (n > 0 && (n = stack_input_read(in, piece, sizeof(piece))) > 0)
+		if (write(fd, piece, (size_t)n) != n)
+			n = fail_errno(errno, "unpacking");
+	if (n < 0) {
+		if (fd >= 0)
+			close(fd);
+		return (int)n;
+	}
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+/* What the input read of a plain fd already is handed on. */
+static int read_recording(struct out *out, struct profile *p, const char *path, const char *name,
+			  struct stack_input *in, int fd, unsigned side)
+{
+	struct perfdata *d;
+	struct stat s;
+	int err, unpacked = -1;
+
+	if (!stack_input_is_plain(in)) {
+		unpacked = unpack(in);
+		err = unpacked < 0 ? unpacked :
+			perfdata_open_fd(unpacked, (struct text){ "", 0 }, name, &d);
+	} else if (!fstat(fd, &s) && S_ISREG(s.st_mode) && strcmp(path, "-") != 0) {
+		err = perfdata_open(path, &d);
+	} else {
+		err = perfdata_open_fd(fd, stack_input_waiting(in), name, &d);
+	}
+	if (err < 0) {
+		out_missing(out, "%s", fail_text());
+	} else {
+		read_records(out, p, name, d, side);
+		perfdata_close(d);
+	}
+	if (unpacked >= 0)
+		close(unpacked);
+	return 0;
+}
+
+static int read_fd(struct out *out, struct profile *p, const char *path, const char *name, int fd,
+		   unsigned side)
 {
 	struct stack_input *in = stack_input_new(fd);
 	struct text start;
@@ -132,6 +203,8 @@ static int read_fd(struct out *out, struct profile *p, const char *name, int fd,
 
 	if (err < 0)
 		out_missing(out, "%s: %s", name, fail_text());
+	else if (perfdata_is(start))
+		err = read_recording(out, p, path, name, in, fd, side);
 	else
 		err = read_text(out, p, name, in, start, side);
 	stack_input_free(in);
@@ -146,7 +219,19 @@ int input_read(struct out *out, struct profile *p, const char *path, unsigned si
 
 	if (fd < 0)
 		return fail_errno(errno, "%s", path);
-	const int err = read_fd(out, p, name, fd, side);
+	int err = 0;
+	struct stat s;
+	struct perfdata *d;
+
+	if (!fstat(fd, &s) && S_ISDIR(s.st_mode)) {
+		err = perfdata_open(path, &d);
+		if (err >= 0) {
+			read_records(out, p, name, d, side);
+			perfdata_close(d);
+		}
+	} else {
+		err = read_fd(out, p, path, name, fd, side);
+	}
 
 	if (!is_stdin)
 		close(fd);

@@ -70,3 +70,18 @@ const char *unit_of_event(struct arena *a, const char *event, bool has_period)
 		return "ns";
 	return arena_copy(a, event, without_modifiers(event));
 }
+
+void profile_take_unit(struct out *out, struct profile *p, const char *input, const char *event,
+		       const char *unit)
+{
+	if (!p->samples) {
+		p->event = event && *event ? arena_strdup(&p->arena, event) : NULL;
+		p->unit = unit ? arena_strdup(&p->arena, unit) : NULL;
+		return;
+	}
+	const char *had = p->unit ? p->unit : "samples", *has = unit ? unit : "samples";
+
+	if (strcmp(had, has) != 0)
+		out_missing(out, "%s: its weights are %s, those before are %s: they do not add up",
+			    input, has, had);
+}

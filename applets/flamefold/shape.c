@@ -16,6 +16,7 @@
 #define HINTED 0.05                    /* of all weight through a function with a hint */
 #define UNNAMED 0.10                   /* flamefold.no-symbols */
 #define TRUNCATED 0.10                 /* flamefold.truncated-stacks */
+#define LOST 0.01                      /* flamefold.lost-samples */
 #define CALLERS 3
 #define HINTS 3
 
@@ -197,11 +198,10 @@ static bool is_unnamed(struct text name)
 	       !text_is(name, "[no stack]");
 }
 
-void shape_find(struct out *out, const struct profile *p)
+static void find_unnamed(struct out *out, const struct profile *p)
 {
 	const struct fold *f = p->fold;
 	uint64_t total = 0, unnamed = 0;
-	struct arena *a = out_arena(out);
 
 	for (uint32_t i = 1; i < fold_count(f); i++) {
 		const uint64_t weight = fold_weight(f, i, 0);
@@ -210,25 +210,42 @@ void shape_find(struct out *out, const struct profile *p)
 		if (weight && is_unnamed(fold_text(f, i)))
 			unnamed += weight;
 	}
-	if (total && ratio_of(unnamed, total) >= UNNAMED) {
-		struct finding *n = note_start(out, "flamefold.no-symbols", "leaves");
+	const double ratio = ratio_of(unnamed, total);
 
-		finding_f64(n, "unnamed_ratio", ratio_of(unnamed, total));
-		finding_line(n, "%s of the weight ends in frames without a name",
-			     human_ratio(a, ratio_of(unnamed, total)));
-		finding_next(n, "the objects in brackets need their symbols: --symfs, --buildids, "
-				"--kallsyms, or a debug package");
-		note_tell(out, n);
-	}
-	if (p->samples && ratio_of(p->broken, p->samples) >= TRUNCATED) {
-		struct finding *n = note_start(out, "flamefold.truncated-stacks", "stacks");
+	if (!(ratio >= UNNAMED))
+		return;
+	struct finding *n = note_start(out, "flamefold.no-symbols", "leaves");
 
-		finding_u64(n, "truncated", p->broken);
+	finding_f64(n, "unnamed_ratio", ratio);
+	finding_line(n, "%s of the weight ends in frames without a name",
+		     human_ratio(out_arena(out), ratio));
+	finding_next(n, "the objects in brackets need symbols (a debug package, --symfs, "
+			"--buildids, --kallsyms) where they were recorded or are read");
+	note_tell(out, n);
+}
+
+void shape_find(struct out *out, const struct profile *p)
+{
+	struct arena *a = out_arena(out);
+	struct finding *n;
+
+	find_unnamed(out, p);
+	if (p->samples && ratio_of(p->truncated, p->samples) >= TRUNCATED) {
+		n = note_start(out, "flamefold.truncated-stacks", "stacks");
+		finding_u64(n, "truncated", p->truncated);
 		finding_u64(n, "samples", p->samples);
 		finding_line(n, "%s of the stacks lack their callers",
-			     human_ratio(a, ratio_of(p->broken, p->samples)));
-		finding_next(n, "build with -fno-omit-frame-pointer, or record with --call-graph "
-				"dwarf");
+			     human_ratio(a, ratio_of(p->truncated, p->samples)));
+		finding_next(n, "sysctl kernel.perf_event_max_stack, or a larger stack dump");
+		note_tell(out, n);
+	}
+	if (p->lost && ratio_of(p->lost, p->lost + p->taken) >= LOST) {
+		n = note_start(out, "flamefold.lost-samples", "samples");
+		finding_u64(n, "lost", p->lost);
+		finding_u64(n, "taken", p->taken);
+		finding_line(n, "%s of the samples were lost",
+			     human_ratio(a, ratio_of(p->lost, p->lost + p->taken)));
+		finding_next(n, "a lower -F, or fewer targets");
 		note_tell(out, n);
 	}
 }
