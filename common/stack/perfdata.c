@@ -169,6 +169,7 @@ static void set_file(struct perf_stream *s, int fd)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		s->input.can_seek = true;
 		s->input.size = (uint64_t)st.st_size;
+		s->data->facts.recorded_at = st.st_mtime;
 	}
 }
 

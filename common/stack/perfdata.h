@@ -34,6 +34,7 @@ struct perfdata_build_id {
 struct perfdata_facts {
 	const char *os_release, *architecture, *perf_version, *host, *command;
 	uint64_t cpus_online, cpus_available;
+	int64_t recorded_at;           /* the file's last change, seconds since 1970; 0: unknown */
 	const struct perfdata_build_id *build_ids;
 	size_t build_id_count;
 	const char *folder;            /* of a recording that is one: kcore_dir/ may be in it */

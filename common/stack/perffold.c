@@ -7,6 +7,7 @@
 #include "common/base/fail.h"
 #include "common/base/na.h"
 #include "common/stack/perffold_impl.h"
+#include "common/stack/symbols.h"
 
 #define DEFERRED_HEAD 24               /* header, u64 cookie, u64 count */
 
@@ -33,6 +34,16 @@ static void leaving(void *arg, struct process *p)
 		pf->kernel_epoch++;
 }
 
+static void mapped(void *arg, struct process *p, const struct process_map *m)
+{
+	perffold_prepare(arg, p, m);
+}
+
+static void kernel_symbol(void *arg, uint64_t address, uint64_t size, struct text name)
+{
+	symbols_add_ksymbol(((struct perffold *)arg)->options.symbols, address, size, name);
+}
+
 struct perffold *perffold_new(struct fold *f, const struct perffold_options *o)
 {
 	struct perffold *pf = mem_alloc(sizeof(*pf));
@@ -43,7 +54,12 @@ struct perffold *perffold_new(struct fold *f, const struct perffold_options *o)
 		stack_filter_new(&(struct stack_filter_options){ 0 }, f, &pf->own_filter);
 	pf->filter = o->stack.filter ? o->stack.filter : pf->own_filter;
 	pf->kernel_epoch = 1;
-	pf->processes = processes_new(&(struct process_hooks){ .arg = pf, .leaving = leaving });
+	pf->processes = processes_new(&(struct process_hooks){
+		.arg = pf,
+		.leaving = leaving,
+		.mapped = o->symbols && o->is_live ? mapped : NULL,
+		.kernel_symbol = o->symbols ? kernel_symbol : NULL,
+	});
 	return pf;
 }
 

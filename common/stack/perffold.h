@@ -45,7 +45,7 @@ typedef enum unwind_end (*perffold_unwind)(void *arg, struct process *p,
 struct perffold_options {
 	struct stack_options stack;    /* as for readers of text */
 	struct symbols *symbols;       /* NULL: "[libfoo.so+0x1234]" */
-	bool inlines;                  /* frames of inlined functions, where the symbols have them */
+	bool inlines;                  /* frames of inlined functions, where symbols have them */
 	bool is_live;                  /* files are opened when they are mapped */
 	perffold_unwind unwind;        /* NULL: such samples have one user frame */
 	void *unwind_arg;

@@ -96,6 +96,8 @@ void perffold_raw_flush(struct perffold *pf, struct process *p);
 /* Appends the names of one address to pf->names, leaf first. */
 void perffold_name(struct perffold *pf, struct process *p, uint64_t address, enum cpumode mode,
 		   bool is_return);
+/* Opens the file of a new map while it is there. */
+void perffold_prepare(struct perffold *pf, const struct process *p, const struct process_map *m);
 void perffold_name_text(struct perffold *pf, struct text name);
 
 #endif

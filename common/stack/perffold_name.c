@@ -4,8 +4,11 @@
 #include <stdlib.h>
 
 #include "common/stack/perffold_impl.h"
+#include "common/stack/symbols.h"
 
 #define SLOTS_FIRST 16384
+
+#pragma weak symbols_find_inlined
 
 static void add_name(struct perffold *pf, uint32_t name)
 {
@@ -58,30 +61,152 @@ static size_t write_unnamed(const struct process_map *m, uint64_t address, enum 
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-static void look_up(struct perffold *pf, const struct process *p, uint64_t address,
-		    enum cpumode mode, bool is_return)
+/* Build ids stand in a table of their own, by path, where maps do not tell them. */
+static const char *listed_build_id(struct perffold *pf, const char *path)
 {
-	const struct frame_options *o = &pf->options.stack.frame;
-	const bool is_kernel = is_kernel_mode(mode);
-	const struct process_map *m = is_kernel ?
-		processes_find_kernel_map(pf->processes, address, mode == MODE_GUEST_KERNEL) :
-		process_find_map(p, address);
-	char name[512];
-	uint32_t names[FRAME_NAMES_MAX];
-	struct frame_source source = {
-		.object = is_kernel ? TEXT("[kernel.kallsyms]") :
-			  m ? text_of(m->object->path) : TEXT(""),
-		.address = address,
-		.has_address = true,
-	};
+	const struct perfdata_facts *f = pf->options.facts;
 
-	(void)is_return;
-	source.symbol = (struct text){ name, write_unnamed(m, address, mode, name,
-							   sizeof(name)) };
-	size_t n = frame_names(pf->fold, o, &source, names);
+	if (!f)
+		return NULL;
+	/* a stream may have sent more of them since */
+	for (; pf->build_ids_known < f->build_id_count; pf->build_ids_known++) {
+		const struct perfdata_build_id *b = &f->build_ids[pf->build_ids_known];
+
+		if (b->hex[0])
+			*hash_name(&pf->build_ids, b->path) = arena_strdup(&pf->arena, b->hex);
+	}
+	return hash_find_name(&pf->build_ids, path);
+}
+
+/* Before the first address is asked for; by then a recording has said all it says. */
+static void tell_kernel(struct perffold *pf)
+{
+	const struct perfdata_facts *f = pf->options.facts;
+	const struct process_kernel *k = processes_kernel(pf->processes);
+	const char *listed = listed_build_id(pf, "[kernel.kallsyms]");
+
+	symbols_set_kernel(pf->options.symbols, &(struct symbols_kernel){
+		.build_id = k->build_id ? k->build_id : listed,
+		.osrelease = f ? f->os_release : NULL,
+		.reference = k->reference,
+		.reference_address = k->reference_address,
+		.hostname = f ? f->host : NULL,
+		.recorded_at = f ? f->recorded_at : 0,
+	});
+	pf->knows_kernel = true;
+}
+
+static struct symbols_map symbols_map_of(struct perffold *pf, const struct process *p,
+					 const struct process_map *m)
+{
+	struct process_object *o = m->object;
+
+	return (struct symbols_map){
+		.path = o->path,
+		.build_id = o->build_id ? o->build_id : listed_build_id(pf, o->path),
+		.start = m->start, .end = m->end, .pgoff = m->pgoff,
+		.pid = p ? p->pid : 0,
+		.comm = p ? p->comm : NULL,
+		.is_kernel = !p,
+		.slot = o->is_file ? &o->slot : NULL,
+	};
+}
+
+static bool is_kernel_itself(const struct process_map *m)
+{
+	return text_starts(text_of(m->object->path), "[kernel.");
+}
+
+/* What is found at the address, inlined functions first; at least one. */
+static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t address,
+			  enum cpumode mode, bool is_return, struct symbol *found)
+{
+	const bool is_kernel = mode == MODE_KERNEL;
+	const struct process_map *m = is_kernel ?
+		processes_find_kernel_map(pf->processes, address, false) :
+		process_find_map(p, address);
+	struct symbols_map map = { 0 };
+
+	if (!pf->knows_kernel)
+		tell_kernel(pf);
+	if (m)
+		map = symbols_map_of(pf, is_kernel ? NULL : p, m);
+	if (is_kernel) {
+		symbols_find_kernel(pf->options.symbols, m && !is_kernel_itself(m) ? &map : NULL,
+				    address, is_return, found);
+		return 1;
+	}
+	*found = (struct symbol){ 0 };
+	if (!m)
+		return 1;
+	if (pf->options.inlines && symbols_find_inlined)
+		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
+					    SYMBOLS_INLINED_MAX);
+	symbols_find(pf->options.symbols, &map, address, is_return, found);
+	return 1;
+}
+
+static void add_frame(struct perffold *pf, const struct frame_source *source)
+{
+	uint32_t names[FRAME_NAMES_MAX];
+	size_t n = frame_names(pf->fold, &pf->options.stack.frame, source, names);
 
 	while (n)
 		add_name(pf, names[--n]);
+}
+
+static void look_up(struct perffold *pf, const struct process *p, uint64_t address,
+		    enum cpumode mode, bool is_return)
+{
+	struct symbol found[SYMBOLS_INLINED_MAX];
+	char unnamed[512];
+	const size_t n = ask_symbols(pf, p, address, mode, is_return, found);
+
+	for (size_t i = 0; i < n; i++) {
+		struct frame_source source = {
+			.symbol = found[i].name,
+			.object = found[i].object,
+			.line = found[i].line,
+			.address = address,
+			.has_address = true,
+			.is_inlined = i + 1 < n,
+		};
+
+		if (!source.symbol.len && !pf->options.stack.frame.addresses)
+			source.symbol = (struct text){ unnamed, symbols_unnamed(&found[i], unnamed,
+									sizeof(unnamed)) };
+		add_frame(pf, &source);
+	}
+}
+
+/* Where nobody has symbols: a guest's, or all of them. */
+static void look_up_nothing(struct perffold *pf, const struct process *p, uint64_t address,
+			    enum cpumode mode)
+{
+	const bool is_kernel = is_kernel_mode(mode);
+	const struct process_map *m = NULL;
+	char name[512];
+
+	if (is_kernel)
+		m = processes_find_kernel_map(pf->processes, address, mode == MODE_GUEST_KERNEL);
+	else if (mode != MODE_GUEST_USER)
+		m = process_find_map(p, address);
+	const size_t len = write_unnamed(m, address, mode, name, sizeof(name));
+
+	add_frame(pf, &(struct frame_source){
+		.symbol = { name, pf->options.stack.frame.addresses ? 0 : len },
+		.object = is_kernel ? TEXT("[kernel.kallsyms]") :
+				      m ? text_of(m->object->path) : TEXT(""),
+		.address = address,
+		.has_address = true,
+	});
+}
+
+void perffold_prepare(struct perffold *pf, const struct process *p, const struct process_map *m)
+{
+	const struct symbols_map map = symbols_map_of(pf, p, m);
+
+	symbols_prepare(pf->options.symbols, &map);
 }
 
 static void grow(struct name_cache *c)
@@ -157,7 +282,10 @@ void perffold_name(struct perffold *pf, struct process *p, uint64_t address, enu
 
 	if (!s->space) {
 		*s = (struct name_slot){ .address = address, .space = space };
-		look_up(pf, p, address, mode, is_return);
+		if (pf->options.symbols && (mode == MODE_KERNEL || mode == MODE_USER))
+			look_up(pf, p, address, mode, is_return);
+		else
+			look_up_nothing(pf, p, address, mode);
 		keep(pf, s, from);
 		return;
 	}

@@ -207,6 +207,8 @@ static void set_comm(struct thread *t, const char *comm)
 {
 	t->comm = comm;
 	t->root = 0;
+	if (t->tid == t->process->pid)
+		t->process->comm = comm;
 }
 
 static const char *unnamed(struct processes *ps, uint32_t tid)
@@ -297,6 +299,7 @@ static void take_kernel_reference(struct processes *ps, const struct process_map
 		.reference_address = m->pgoff,
 		.start = m->start,
 		.end = m->end,
+		.build_id = m->object->build_id,
 	};
 }
 

@@ -19,13 +19,15 @@
 #define PROCESS_EXITED_KEPT 1024       /* threads that ended and may still have samples */
 #define PROCESS_BUILD_ID_HEX 41
 
+struct object;
+
 /* What is mapped: each path, inode and build id once. */
 struct process_object {
-	const char *path;              /* "/usr/bin/x (deleted)", "//anon", "[vdso]", "[module]" ... */
+	const char *path;              /* "/usr/bin/x (deleted)", "//anon", "[vdso]" ... */
 	const char *build_id;          /* hex; NULL: its maps did not say */
 	uint64_t device, inode, generation; /* 0: not known */
-	void *slot;                    /* for whoever looks for its symbols */
-	bool is_file;                  /* the same for every process that maps it: no //anon, memfd */
+	struct object *slot;           /* for whoever looks for its symbols: symbols.h */
+	bool is_file;                  /* the same for all that map it: no //anon, no memfd */
 };
 
 struct process_map {
@@ -38,6 +40,7 @@ struct process_maps;
 
 struct process {
 	uint32_t pid;                  /* UINT32_MAX where the recording says -1 */
+	const char *comm;              /* of its main thread; NULL: nobody said */
 	uint64_t epoch;                /* unique; another one once an address has a new meaning */
 	struct process_maps *maps;     /* NULL: none */
 	uint64_t mount_namespace, pid_namespace; /* inodes; 0: not told */
@@ -73,6 +76,7 @@ struct process_kernel {
 	const char *reference;         /* "_text", "_stext"; NULL: not told */
 	uint64_t reference_address;    /* 0: hidden by kptr_restrict */
 	uint64_t start, end;
+	const char *build_id;          /* hex; NULL: its map did not say */
 };
 
 struct process_counts {
