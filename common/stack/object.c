@@ -257,9 +257,11 @@ static bool find_file(struct object *o, const struct object_places *p,
 		return true;
 	if (!strcmp(o->path, "[vdso]"))
 		return find_vdso(o, p);
-	if (symfs)
-		return try_file(o, symfs, o->path) || try_below(o, symfs, o->path) ||
-		       try_perf_cache(o, "elf");
+	if (symfs && (try_file(o, symfs, o->path) || try_below(o, symfs, o->path)))
+		return true;
+	/* what is not below symfs may be here too, if a build id can tell that it is the same */
+	if (symfs && !o->build_id)
+		return false;
 	if (p->options->is_this_boot && try_live(o, map))
 		return true;
 	return (o->path[0] == '/' && try_file(o, NULL, o->path)) || try_perf_cache(o, "elf");
