@@ -238,7 +238,7 @@ $(O)/replay/%: $(O)/$(REPLAY)/tests/fuzz/%.o $(O)/$(REPLAY)/tests/fuzz/replay.o 
 $(O)/tests/live/%: tests/live/%.c $(O)/obj/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_FLAGS) -O2 -MMD -MP -MF $@.d $(STATIC) -o $@ $<
+	$(Q)$(CC) $(BASE_FLAGS) -O2 -fno-omit-frame-pointer -MMD -MP -MF $@.d $(STATIC) -o $@ $<
 
 RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(BPF)'
 

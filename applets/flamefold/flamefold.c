@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "applets/flamefold/flamefold.h"
+#include "applets/flamefold/record.h"
 #include "common/base/fail.h"
 
 static struct {
@@ -20,9 +21,25 @@ static int keep_operands(int argc, char **argv)
 	return options_check();
 }
 
+/* -a, -p ... in the default mode: what runs now is listed. */
+static bool is_list(void)
+{
+	return typed.all_cpus || typed.pids.count || typed.tids.count || typed.cgroup;
+}
+
+static bool wants_screen(void)
+{
+	return typed.functions && is_list();
+}
+
 static int start_fold(int argc, char **argv)
 {
-	return keep_operands(argc, argv);
+	if (!is_list())
+		return keep_operands(argc, argv);
+	if (!typed.functions)
+		return fail(EINVAL, "-a, -p, --tid and -G go with --record, --stat, or --functions "
+				    "for a live list");
+	return record_start_list(argc, argv);
 }
 
 static int run_fold(struct out *out)
@@ -30,6 +47,8 @@ static int run_fold(struct out *out)
 	struct profile p;
 	int err;
 
+	if (is_list())
+		return record_run(out);
 	options_choose_output(out);
 	profile_open(&p);
 	err = profile_filter(&p);
@@ -80,7 +99,8 @@ static int run_diff(struct out *out)
 }
 
 static const struct mode fold_mode = {
-	.operands = "[FILE...]",
+	.operands = "[FILE... | -a|-p PID|-G PATH --functions [interval [count]]]",
+	.wants_screen = wants_screen,
 	.opts = fold_options,
 	.tables = fold_tables,
 	.has_no_root = true,
@@ -101,7 +121,19 @@ static const struct mode diff_mode = {
 	.run = run_diff,
 };
 
-static const struct mode *const modes[] = { &fold_mode, &diff_mode, NULL };
+static const struct mode record_mode = {
+	.option = "--record",
+	.operands = "[SECONDS | -- COMMAND [ARG...]]",
+	.summary = "samples taken now, for 30 s, as long as said, or until the command ends",
+	.opts = record_options,
+	.tables = fold_tables,
+	.has_no_root = true,
+	.output = options_output,
+	.start = record_start,
+	.run = record_run,
+};
+
+static const struct mode *const modes[] = { &fold_mode, &diff_mode, &record_mode, NULL };
 
 const struct finding_kind flamefold_findings[] = {
 	{ "flamefold.mostly-off-cpu", "note",

@@ -109,11 +109,6 @@ void profile_take_unit(struct out *out, struct profile *p, const char *input, co
 /* output.c: as asked. 0 or -errno. */
 int output_write(struct out *out, const struct profile *p, bool is_difference);
 
-/* tables.c */
-extern const struct table *const fold_tables[], *const diff_tables[];
-void stacks_show(struct out *out, const struct profile *p, bool is_difference);
-void functions_show(struct out *out, const struct profile *p, bool is_difference);
-
 /* functions.c: of each name, by its number (fold_name's): what it ran itself, and with what it
  * called. The caller's to free; [*names]. */
 struct function_sums {
@@ -121,6 +116,14 @@ struct function_sums {
 };
 struct function_sums *functions_sum(const struct fold *f, uint32_t *names);
 void profile_totals(const struct profile *p, uint64_t total[2]);
+
+/* tables.c */
+extern const struct table *const fold_tables[], *const diff_tables[];
+void stacks_show(struct out *out, const struct profile *p, bool is_difference);
+void functions_show(struct out *out, const struct profile *p, bool is_difference);
+/* Only what came since `before`, which is brought up to now; NULL at first, freed by the caller. */
+void functions_show_since(struct out *out, const struct profile *p, struct function_sums **before,
+			  uint32_t *names);
 
 /* shape.c: what the profile looks like, in a few lines, and where to look next. */
 void shape_tell(struct out *out, const struct profile *p);

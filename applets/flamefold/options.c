@@ -91,8 +91,21 @@ struct asked asked;
 
 #define END_OF_OPTIONS { 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL }
 
+/* With --functions the default mode can sample, too. */
+#define LIST_OPTIONS \
+	{ 'a', "all-cpus", NULL, "--functions of all that runs now, live", OPT_FLAG, \
+	  &typed.all_cpus, false, NULL }, \
+	{ 'p', "pid", "PID", "--functions of these processes, live", OPT_NUMBERS, &typed.pids, \
+	  false, NULL }, \
+	{ 0, "tid", "N", "--functions of these threads, live", OPT_NUMBERS, &typed.tids, false, \
+	  NULL }, \
+	{ 'G', "cgroup", "PATH", "--functions of a control group, live", OPT_TEXT, &typed.cgroup, \
+	  false, NULL }, \
+	{ 'F', "freq", "HZ", "live: samples a second of each CPU (99)", OPT_NUMBER, \
+	  &typed.frequency, false, NULL }
+
 const struct opt fold_options[] = {
-	OUTPUT_OPTIONS, PROFILE_OPTIONS, INPUT_OPTIONS, FOLDING_OPTIONS, SYMBOL_OPTIONS,
+	LIST_OPTIONS, OUTPUT_OPTIONS, PROFILE_OPTIONS, INPUT_OPTIONS, FOLDING_OPTIONS, SYMBOL_OPTIONS,
 	PICTURE_OPTIONS, PALETTE_OPTION, END_OF_OPTIONS,
 };
 
@@ -103,6 +116,32 @@ const struct opt diff_options[] = {
 	{ 0, "hot-cold", NULL,
 	  "picture: BEFORE is time on CPUs, AFTER off them, in one unit: both in one", OPT_FLAG,
 	  &typed.hot_cold, false, NULL },
+	END_OF_OPTIONS,
+};
+
+#define TARGET_OPTIONS \
+	{ 'a', "all-cpus", NULL, "all that runs (the default without a command)", OPT_FLAG, \
+	  &typed.all_cpus, false, NULL }, \
+	{ 'p', "pid", "PID", "these processes (comma list), and what they start", OPT_NUMBERS, \
+	  &typed.pids, false, NULL }, \
+	{ 0, "tid", "N", "these threads (comma list)", OPT_NUMBERS, &typed.tids, false, NULL }, \
+	{ 'G', "cgroup", "PATH", "a control group and those below it", OPT_TEXT, &typed.cgroup, \
+	  false, NULL }
+
+const struct opt record_options[] = {
+	TARGET_OPTIONS,
+	{ 'F', "freq", "HZ", "samples a second of each CPU (99)", OPT_NUMBER, &typed.frequency,
+	  false, NULL },
+	{ 'c', "period", "N",
+	  "a sample each N events (1 of what is no clock and no hardware counter)", OPT_NUMBER,
+	  &typed.period, false, NULL },
+	{ 'e', "event", "NAME",
+	  "cpu-clock, page-faults, context-switches, rHEX, SYSTEM:TRACEPOINT ... (cycles; cpu-clock "
+	  "on a machine without them)", OPT_TEXT, &typed.event, false, NULL },
+	{ 'g', NULL, NULL, "stacks: always; accepted out of habit", OPT_NOTHING, NULL, true, NULL },
+	{ 0, "call-graph", NULL, "how user stacks are walked: frame pointers, or unwound (fp)",
+	  OPT_TEXT, &typed.call_graph, false, "fp|dwarf" },
+	OUTPUT_OPTIONS, PROFILE_OPTIONS, FOLDING_OPTIONS, PICTURE_OPTIONS, PALETTE_OPTION,
 	END_OF_OPTIONS,
 };
 

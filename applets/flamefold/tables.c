@@ -201,3 +201,30 @@ void functions_show(struct out *out, const struct profile *p, bool is_difference
 	free(sums);
 	buf_free(&b);
 }
+
+void functions_show_since(struct out *out, const struct profile *p, struct function_sums **before,
+			  uint32_t *names)
+{
+	struct buf b = { 0 };
+	uint64_t total[2] = { 0, 0 };
+	uint32_t count;
+	struct function_sums *now = functions_sum(p->fold, &count);
+
+	for (uint32_t i = 1; i < count; i++)
+		total[0] += now[i].self[0] - (i < *names ? (*before)[i].self[0] : 0);
+	for (uint32_t i = 1; i < count; i++) {
+		struct function_sums since = now[i];
+
+		if (i < *names) {
+			since.self[0] -= (*before)[i].self[0];
+			since.total[0] -= (*before)[i].total[0];
+		}
+		if (since.total[0])
+			show_function(out, shown(out_arena(out), &b, fold_name_text(p->fold, i)),
+				      &since, total, false);
+	}
+	free(*before);
+	*before = now;
+	*names = count;
+	buf_free(&b);
+}

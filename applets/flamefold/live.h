@@ -1,0 +1,32 @@
+/*
+ * What was there before the recording began: the names of threads and the maps of processes, as
+ * records made up from /proc when a sample first needs them. What begins later is told by records
+ * of the kernel.
+ */
+#ifndef APPLETS_FLAMEFOLD_LIVE_H
+#define APPLETS_FLAMEFOLD_LIVE_H
+
+#include "common/base/buf.h"
+#include "common/base/hash.h"
+#include "common/kernel/source.h"
+#include "common/stack/perfevent.h"
+#include "common/stack/perffold.h"
+
+struct live {
+	struct perffold *fold;
+	const struct perf_events *events;
+	size_t trailer;                /* bytes behind the fields of a record */
+	struct hash processes, threads;        /* by number, those that are known */
+	struct src_dir proc;
+	struct buf record;
+	uint64_t gone, refused;        /* processes whose maps could not be read any more, or ever */
+};
+
+int live_open(struct live *l, struct perffold *fold, const struct perfevent *p);
+void live_close(struct live *l);
+/* A record of the rings: what it needs first, then itself. */
+void live_take(struct live *l, const struct perf_record *r);
+/* Reads a process before the first sample of it comes. */
+void live_know(struct live *l, uint32_t pid);
+
+#endif
