@@ -446,6 +446,42 @@ bool perfdata_next(struct perfdata *d, struct perf_record *r)
 	return true;
 }
 
+/* The lowest index of an event with samples in one stream; `best` if there is no lower one. */
+static uint32_t look_ahead(const struct perf_events *es, const struct perf_stream *s,
+			   uint32_t best)
+{
+	struct perfdata *other = data_new();
+	struct perf_stream *copy = perfdata_add_stream(other, s->name);
+	struct perf_splitter *from;
+	struct perf_block *owner;
+	struct perf_record r;
+
+	copy->input = s->input;
+	while (best && next_in_file(copy, &r, &owner, &from)) {
+		const struct perf_event *e = NULL;
+
+		if (r.type == RECORD_SAMPLE)
+			e = perf_record_event(es, &r);
+		else if (r.type >= RECORD_USER)
+			perfdata_take_own(other, copy, from, &r);
+		if (e && e->index < best)
+			best = e->index;
+	}
+	perfdata_close(other);
+	return best;
+}
+
+const struct perf_event *perfdata_first_event(struct perfdata *d)
+{
+	uint32_t best = UINT32_MAX;
+
+	if (d->facts.is_pipe || d->events.count < 2)
+		return NULL;
+	for (size_t i = 0; i < d->stream_count; i++)
+		best = look_ahead(&d->events, d->streams[i], best);
+	return best < d->events.count ? d->events.items[best] : NULL;
+}
+
 const struct perf_events *perfdata_events(const struct perfdata *d)
 {
 	return &d->events;

@@ -62,6 +62,13 @@ void perfdata_close(struct perfdata *d);
  */
 bool perfdata_next(struct perfdata *d, struct perf_record *r);
 
+/*
+ * Of several events the first, in the order they were asked for, that has samples. Looks ahead in
+ * a file, before its first record is taken; NULL: none has, there is but one event, or it is a
+ * stream, where nobody can know.
+ */
+const struct perf_event *perfdata_first_event(struct perfdata *d);
+
 /* A stream tells these as it goes: they grow with perfdata_next. */
 const struct perf_events *perfdata_events(const struct perfdata *d);
 const struct perfdata_facts *perfdata_facts(const struct perfdata *d);

@@ -433,6 +433,24 @@ void perffold_take(struct perffold *pf, const struct perf_events *es, const stru
 		processes_take(pf->processes, es, r);
 }
 
+struct perffold *perffold_recording(struct perfdata *d, struct fold *f,
+				    const struct perffold_options *o)
+{
+	struct perffold_options mine = *o;
+	const struct perf_event *first = o->stack.event ? NULL : perfdata_first_event(d);
+	struct perf_record r;
+
+	if (first)
+		mine.stack.event = first->name;
+	if (!mine.facts)
+		mine.facts = perfdata_facts(d);
+	struct perffold *pf = perffold_new(f, &mine);
+
+	while (perfdata_next(d, &r))
+		perffold_take(pf, perfdata_events(d), &r);
+	return pf;
+}
+
 void perffold_flush(struct perffold *pf)
 {
 	perffold_raw_flush(pf, NULL);

@@ -75,6 +75,12 @@ struct perffold_result {
 struct perffold;
 
 struct perffold *perffold_new(struct fold *f, const struct perffold_options *o);
+/*
+ * All records of a recording. Its facts are taken where o has none; without o->stack.event the
+ * first event with samples is folded, in the order they were asked for where that can be known.
+ */
+struct perffold *perffold_recording(struct perfdata *d, struct fold *f,
+				    const struct perffold_options *o);
 void perffold_take(struct perffold *pf, const struct perf_events *es, const struct perf_record *r);
 /* Looks up what waits, so that the fold has all that was taken. Taking may go on. */
 void perffold_flush(struct perffold *pf);
