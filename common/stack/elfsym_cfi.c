@@ -2,53 +2,32 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/hash.h"
 #include "common/base/mem.h"
+#include "common/stack/elfsym_impl.h"
 
 #define OPS_MAX 64                     /* longer expressions are not followed */
 #define ROWS_MAX (1u << 20)            /* of one object; then those kept are dropped */
 
-struct source {
-	Elf *elf;
-	Dwarf *dwarf;                  /* NULL for .eh_frame */
-	Dwarf_CFI *cfi;
-};
-
 struct elfsym_cfi {
-	struct source eh, frame;
+	Dwarf_CFI *eh;
+	Dwarf_CFI *frame;              /* belongs to its Dwarf */
 	struct hash rows;              /* by address; to `none` where there is none */
 	struct arena arena;
-	unsigned registers;            /* that the machine has */
 };
 
 static const struct cfi_row none;
 
-static void open_eh(struct source *s, struct text image)
-{
-	s->elf = elf_memory((char *)image.data, image.len);
-	s->cfi = s->elf ? dwarf_getcfi_elf(s->elf) : NULL;
-}
-
-static void open_frame(struct source *s, struct text image)
-{
-	s->elf = elf_memory((char *)image.data, image.len);
-	s->dwarf = s->elf ? dwarf_begin_elf(s->elf, DWARF_C_READ, NULL) : NULL;
-	s->cfi = s->dwarf ? dwarf_getcfi(s->dwarf) : NULL;
-}
-
-struct elfsym_cfi *elfsym_cfi_new(struct text eh, struct text frame)
+struct elfsym_cfi *elfsym_cfi_new(struct elfsym_file *eh, struct elfsym_file *frame)
 {
 	struct elfsym_cfi *c = mem_alloc(sizeof(*c));
+	Dwarf *dwarf = frame ? elfsym_file_dwarf(frame) : NULL;
 
-	elf_version(EV_CURRENT);
-	if (eh.len)
-		open_eh(&c->eh, eh);
-	if (frame.len)
-		open_frame(&c->frame, frame);
+	c->eh = eh ? dwarf_getcfi_elf(eh->elf) : NULL;
+	c->frame = dwarf ? dwarf_getcfi(dwarf) : NULL;
 	return c;
 }
 
@@ -56,11 +35,8 @@ void elfsym_cfi_free(struct elfsym_cfi *c)
 {
 	if (!c)
 		return;
-	if (c->eh.cfi)
-		dwarf_cfi_end(c->eh.cfi);
-	elf_end(c->eh.elf);
-	dwarf_end(c->frame.dwarf);     /* with its frame information */
-	elf_end(c->frame.elf);
+	if (c->eh)
+		dwarf_cfi_end(c->eh);
 	hash_free(&c->rows);
 	arena_free(&c->arena);
 	free(c);
@@ -182,12 +158,11 @@ static const struct cfi_row *read_row(struct elfsym_cfi *c, Dwarf_Frame *frame)
 	return kept;
 }
 
-static const struct cfi_row *find_in(struct elfsym_cfi *c, const struct source *s,
-				     uint64_t address)
+static const struct cfi_row *find_in(struct elfsym_cfi *c, Dwarf_CFI *cfi, uint64_t address)
 {
 	Dwarf_Frame *frame = NULL;
 
-	if (!s->cfi || dwarf_cfi_addrframe(s->cfi, address, &frame))
+	if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame))
 		return NULL;
 	const struct cfi_row *row = read_row(c, frame);
 
@@ -204,10 +179,10 @@ const struct cfi_row *elfsym_cfi_find(struct elfsym_cfi *c, uint64_t address)
 	void **slot = hash_number(&c->rows, address);
 
 	if (!*slot) {
-		const struct cfi_row *row = find_in(c, &c->eh, address);
+		const struct cfi_row *row = find_in(c, c->eh, address);
 
 		if (!row)
-			row = find_in(c, &c->frame, address);
+			row = find_in(c, c->frame, address);
 		*slot = (void *)(row ? row : &none);
 	}
 	return *slot == &none ? NULL : *slot;

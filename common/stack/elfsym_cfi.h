@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/text.h"
+#include "common/stack/elfsym_file.h"
 
 #define CFI_REGISTERS 33               /* DWARF's numbers: x86-64 has 17, arm64 32 and the pc */
 
@@ -51,10 +51,10 @@ struct cfi_row {
 struct elfsym_cfi;
 
 /*
- * eh: an ELF image with .eh_frame (with or without its header), frame: one with .debug_frame, which
- * may be the same; either may be empty. Used until elfsym_cfi_free.
+ * eh: a file with .eh_frame (with or without its header), frame: one with .debug_frame, which may
+ * be the same; either may be NULL. Both are used until elfsym_cfi_free.
  */
-struct elfsym_cfi *elfsym_cfi_new(struct text eh, struct text frame);
+struct elfsym_cfi *elfsym_cfi_new(struct elfsym_file *eh, struct elfsym_file *frame);
 void elfsym_cfi_free(struct elfsym_cfi *c);
 
 /* The row for an address, counted as the file's symbols are; NULL if there is none. Valid until the

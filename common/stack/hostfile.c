@@ -69,7 +69,7 @@ int hostfile_open(const char *root, const char *path)
 static int map_fd(int fd, const char *path, struct hostfile *f)
 {
 	struct stat st;
-	void *at = NULL;
+	void *at = NULL, *scratch = NULL;
 
 	if (fstat(fd, &st))
 		return fail_errno(errno, "%s", path);
@@ -79,8 +79,15 @@ static int map_fd(int fd, const char *path, struct hostfile *f)
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (at == MAP_FAILED)
 		return fail_errno(errno, "%s", path);
+	if (st.st_size)
+		scratch = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (scratch == MAP_FAILED) {
+		munmap(at, (size_t)st.st_size);
+		return fail_errno(errno, "%s", path);
+	}
 	*f = (struct hostfile){
-		.bytes = { at, (size_t)st.st_size }, .device = st.st_dev, .inode = st.st_ino,
+		.bytes = { at, (size_t)st.st_size }, .scratch = scratch, .device = st.st_dev, .inode = st.st_ino,
 		.owner = st.st_uid, .modified = st.st_mtime,
 	};
 	return 0;
@@ -102,6 +109,8 @@ void hostfile_unmap(struct hostfile *f)
 {
 	if (f->bytes.data)
 		munmap((void *)f->bytes.data, f->bytes.len);
+	if (f->scratch)
+		munmap(f->scratch, f->bytes.len);
 	*f = (struct hostfile){ 0 };
 }
 

@@ -26,6 +26,7 @@ int hostfile_open(const char *root, const char *path);
 /* A file in memory, pages come as they are touched. Empty files have no bytes. */
 struct hostfile {
 	struct text bytes;
+	char *scratch;                 /* the same bytes, which may be written: a private copy */
 	dev_t device;
 	ino_t inode;
 	uid_t owner;

@@ -296,12 +296,17 @@ void object_free(struct object *o)
 		return;
 	elfsym_cfi_free(o->cfi);
 	elfsym_inline_free(o->lines);
+	elfsym_file_free(o->own);
+	elfsym_file_free(o->apart);
+	elfsym_file_free(o->shared);
 	symtab_free(o->symbols);
 	hostfile_unmap(&o->file);
 	hostfile_unmap(&o->debug_file);
+	hostfile_unmap(&o->shared_file);
 	buf_free(&o->unpacked);
 	buf_free(&o->mini);
 	hash_free(&o->readable);
+	hash_free(&o->inlined);
 	free((char *)o->path);
 	free((char *)o->build_id);
 	free(o);

@@ -53,8 +53,12 @@ enum object_state state;
 	struct hash readable;          /* from a symbol to its demangled name */
 	uint64_t nameless;             /* look-ups that found no name */
 
+	struct elfsym_file *own, *apart, *shared;      /* file, debug_file, shared_file: elfutils' */
 	struct elfsym_cfi *cfi;        /* unwind.c's */
-	struct elfsym_inline *lines;   /* elfsym_inline.c's */
+	struct elfsym_inline *lines;   /* elfsym_inline.c's; NULL: none, if looked for */
+	struct hostfile shared_file;   /* debug information that several objects share */
+	struct hash inlined;           /* by address: symbols_inline.c's */
+	bool looked_for_lines;
 	struct object *next;
 };
 
@@ -80,6 +84,11 @@ struct symtab *object_symbols(struct object *o, const struct object_places *p);
 /* The ELF file that has a section (".debug_info"): the object's or its debug file. NULL: none. */
 const struct elfimage *object_with_section(struct object *o, const struct object_places *p,
 					   const char *name);
+
+/* The object's unwind information; NULL if it has no file. */
+struct elfsym_cfi *object_cfi(struct object *o, const struct object_places *p);
+/* The object's debug information; NULL if it has none. */
+struct elfsym_inline *object_lines(struct object *o, const struct object_places *p);
 
 /* Whether a process sees other files than we do: it is in another mount namespace. */
 bool object_process_is_elsewhere(uint32_t pid);

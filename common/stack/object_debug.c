@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/stack/elfsym_cfi.h"
+#include "common/stack/elfsym_inline.h"
 #include "common/stack/object.h"
 #include "common/stack/unpack.h"
 
@@ -174,4 +176,75 @@ const struct elfimage *object_with_section(struct object *o, const struct object
 	if (o->has_debug && elfimage_find_section(&o->debug, name, &s) && s.data.len)
 		return &o->debug;
 	return NULL;
+}
+
+/* ---- debug information ---- */
+
+/* /usr/lib/debug/.build-id/ab/cdef.debug of what several debug files share (dwz -m). */
+static bool find_shared(struct object *o, const char *symfs, struct text id)
+{
+	char path[1024], hex[ELFIMAGE_BUILD_ID_HEX], *to = hex;
+
+	if (id.len < 2 || id.len > ELFIMAGE_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < id.len; i++, to += 2)
+		snprintf(to, 3, "%02x", (unsigned char)id.data[i]);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	return (symfs && !hostfile_map(symfs, path, &o->shared_file)) ||
+	       !hostfile_map(NULL, path, &o->shared_file);
+}
+
+/* What elfutils makes of an image of ours: of its copy that may be written. */
+static struct elfsym_file *open_file(struct elfsym_file **f, const struct hostfile *h,
+				     struct buf *unpacked)
+{
+	if (!*f)
+		*f = unpacked->len ? elfsym_file_new(unpacked->data, unpacked->len) :
+				     elfsym_file_new(h->scratch, h->bytes.len);
+	return *f;
+}
+
+static struct elfsym_file *open_image(struct object *o, const struct elfimage *e)
+{
+	struct buf none = { 0 };
+
+	return e == &o->elf ? open_file(&o->own, &o->file, &o->unpacked) :
+			      open_file(&o->apart, &o->debug_file, &none);
+}
+
+struct elfsym_cfi *object_cfi(struct object *o, const struct object_places *p)
+{
+	if (o->cfi || o->state != OBJECT_GOOD)
+		return o->cfi;
+	const struct elfimage *frame = object_with_section(o, p, ".debug_frame");
+
+	o->cfi = elfsym_cfi_new(open_image(o, &o->elf), frame ? open_image(o, frame) : NULL);
+	return o->cfi;
+}
+
+struct elfsym_inline *object_lines(struct object *o, const struct object_places *p)
+{
+	struct buf none = { 0 };
+	struct elfsection link;
+
+	if (o->looked_for_lines)
+		return o->lines;
+	o->looked_for_lines = true;
+	const struct elfimage *e = object_with_section(o, p, ".debug_info");
+	struct elfsym_file *file = e ? open_image(o, e) : NULL;
+
+	if (!file)
+		return NULL;
+	/* without the shared part libdw would look for it by itself, wherever the link points */
+	if (elfimage_find_section(e, ".gnu_debugaltlink", &link)) {
+		const size_t n = strnlen(link.data.data, link.data.len) + 1;
+
+		if (n >= link.data.len ||
+		    !find_shared(o, p->options->symfs,
+				 (struct text){ link.data.data + n, link.data.len - n }) ||
+		    !open_file(&o->shared, &o->shared_file, &none))
+			return NULL;
+	}
+	o->lines = elfsym_inline_new(file, o->shared);
+	return o->lines;
 }

@@ -45,6 +45,7 @@ void symbols_free(struct symbols *s)
 	forget_remarks(s);
 	free(s->remarks);
 	hash_free(&s->objects);
+	hash_free(&s->inlined_names);
 	object_places_free(&s->places);
 	arena_free(&s->arena);
 	free(s);

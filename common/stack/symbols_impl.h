@@ -37,6 +37,7 @@ struct symbols {
 	struct hash objects;           /* by key */
 	struct object *first;          /* all of them */
 	struct kernel kernel;
+	struct hash inlined_names;     /* from debug information's to demangled ones */
 	struct hash jits;              /* by pid */
 	struct jit *first_jit;
 	const char **remarks;

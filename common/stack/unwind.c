@@ -205,18 +205,6 @@ static bool step_by_frame_pointer(struct walk *w, struct frame *f)
 	return f->registers[m->pc] != 0;
 }
 
-/* The object's rows, read at the first time. */
-static struct elfsym_cfi *cfi_of(struct symbols *s, struct object *o)
-{
-	const struct elfimage *frame;
-
-	if (o->cfi || o->state != OBJECT_GOOD)
-		return o->cfi;
-	frame = object_with_section(o, &s->places, ".debug_frame");
-	o->cfi = elfsym_cfi_new(o->elf.bytes, frame ? frame->bytes : (struct text){ "", 0 });
-	return o->cfi;
-}
-
 static bool step(struct walk *w, const struct symbols_map *map, uint64_t lookup, struct frame *f)
 {
 	const struct cfi_row *row = NULL;
@@ -227,7 +215,7 @@ static bool step(struct walk *w, const struct symbols_map *map, uint64_t lookup,
 		return step_by_frame_pointer(w, f);
 	}
 	struct object *o = symbols_object(w->symbols, map);
-	struct elfsym_cfi *cfi = cfi_of(w->symbols, o);
+	struct elfsym_cfi *cfi = object_cfi(o, &w->symbols->places);
 
 	w->end = o->state == OBJECT_GOOD ? UNWIND_NO_CFI : UNWIND_NO_FILE;
 	if (cfi && object_address_of(o, place, &place))
