@@ -85,14 +85,27 @@ static bool is_qualifier(struct text t)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (text_is(t, words[i]))
 			return true;
-	return text_starts(t, " const ") || text_starts(t, " [clone ") ||
-	       text_starts(t, " (.");
+	return text_starts(t, " const ") || text_starts(t, " & ") || text_starts(t, " && ") ||
+	       text_starts(t, " [clone ") || text_starts(t, " (.");
+}
+
+/* Is "(...)" from open to close the "()" of "operator()"? */
+static bool is_call_operator(struct text t, size_t open, size_t close)
+{
+	static const char word[] = "operator";
+	const size_t n = sizeof(word) - 1;
+
+	return close == open + 1 && open >= n && !memcmp(t.data + open - n, word, n) &&
+	       (open == n || t.data[open - n - 1] == ':');
 }
 
 struct text frame_without_arguments(struct text t)
 {
 	const char *last = memrchr(t.data, ')', t.len);
 
+	/* V8's name for compiled expressions: the brackets are theirs */
+	if (text_starts(t, "RegExp:"))
+		return t;
 	for (; last; last = memrchr(t.data, ')', (size_t)(last - t.data))) {
 		const size_t close = (size_t)(last - t.data);
 		const size_t open = opening(t, close);
@@ -107,7 +120,7 @@ struct text frame_without_arguments(struct text t)
 		}
 		/* operator()() loses the last pair only; "(anonymous namespace)" is no list */
 		if (open == 0 || (open >= 2 && !memcmp(t.data + open - 2, "::", 2)) ||
-		    (open >= 8 && !memcmp(t.data + open - 8, "operator", 8)))
+		    is_call_operator(t, open, close))
 			return t;
 		t.len = open;
 		return t;

@@ -26,6 +26,12 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* "(.isra.0)", as some demanglers write it; no path: that is "(./x)". */
+static bool is_clone(struct text t)
+{
+	return t.len > 2 && t.data[1] == '.' && t.data[2] >= 'a' && t.data[2] <= 'z';
+}
+
 bool perfscript_parse_frame(struct text line, struct perfscript_frame *f)
 {
 	struct text t = stack_trimmed(line);
@@ -40,8 +46,9 @@ bool perfscript_parse_frame(struct text line, struct perfscript_frame *f)
 	struct perfscript_frame new = { .address = address, .object = { "", 0 } };
 	const size_t bracket = stack_last_bracket(t);
 
-	/* a symbol's own arguments touch it; the object stands apart */
-	if (bracket < t.len && (bracket == 0 || is_blank(t.data[bracket - 1]))) {
+	/* a symbol's own arguments touch it, "(.part.0)" belongs to it; the object stands apart */
+	if (bracket < t.len && (bracket == 0 || is_blank(t.data[bracket - 1])) &&
+	    !is_clone((struct text){ t.data + bracket, t.len - bracket })) {
 		new.object = (struct text){ t.data + bracket + 1, t.len - bracket - 2 };
 		t.len = bracket;
 		if (text_is(new.object, "inlined")) {
@@ -188,13 +195,27 @@ static void take_event(struct text t, struct perfscript_header *h)
 		take_payload((struct text){ at + 1, (size_t)(end - at - 1) }, h);
 }
 
+/* "PERF_RECORD_LOST lost 12" says more than that it is no sample. */
+static void take_record(struct text t, struct perfscript_header *h)
+{
+	struct text before, rest;
+	struct scan s;
+
+	h->is_task_record = true;
+	if (!text_starts(t, "PERF_RECORD_LOST") || !stack_split(t, " lost ", &before, &rest))
+		return;
+	s = scan_of(rest);
+	if (!scan_u64(&s, &h->lost))
+		h->lost = 0;
+}
+
 /* "[PERIOD] EVENT: PAYLOAD" */
 static void take_behind_time(struct text t, struct perfscript_header *h)
 {
 	struct text rest = t;
 
 	if (text_starts(t, "PERF_RECORD_")) {
-		h->is_task_record = true;
+		take_record(t, h);
 		return;
 	}
 	const struct text word = stack_take_word(&rest);
@@ -251,11 +272,13 @@ static bool find_event(struct text t, struct text *before, struct text *event, s
 /* "comm 123 [001] 1000 cycles:", any of it */
 static bool take_without_time(struct text t, struct perfscript_header *h)
 {
-	static const char record[] = " PERF_RECORD_";
 	struct text before, behind;
 
-	if (memmem(t.data, t.len, record, sizeof(record) - 1)) {
-		h->is_task_record = true;
+	if (t.len > PERFSCRIPT_BARE_MAX)
+		return false;
+	if (stack_split(t, " PERF_RECORD_", &before, &behind)) {
+		t.data += before.len + 1, t.len -= before.len + 1;
+		take_record(t, h);
 		return true;
 	}
 	if (find_event(t, &before, &h->event, &behind)) {

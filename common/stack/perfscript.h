@@ -22,7 +22,10 @@ struct perfscript_header {
 	bool has_time;
 	struct text frame;             /* behind the event: a frame where there is no chain */
 	bool is_task_record;           /* PERF_RECORD_MMAP2 and the like: no sample */
+	uint64_t lost;                 /* samples, by PERF_RECORD_LOST; else 0 */
 };
+
+#define PERFSCRIPT_BARE_MAX 4096       /* bytes of a line in front of a stack that has no time */
 
 struct perfscript_header perfscript_nothing(void);     /* all of it unknown */
 /* False: the line is none. Without a time nearly any line may be one: see has_time, event. */

@@ -318,35 +318,15 @@ static void count_points(struct text start, uint64_t points[STACK_KINDS])
 		if (!stack_trimmed(line).len ||
 		    (lines && !newline && start.len >= STACK_LOOK_BYTES))
 			continue;
-		lines++;
+		lines += line.data[0] != '#';
 		for (enum stack_kind k = 1; k < STACK_KINDS; k++)
 			if (formats[k]->look)
 				points[k] += formats[k]->look(line);
 	}
 }
 
-enum stack_kind stack_kind_of(struct text start)
-{
-	uint64_t points[STACK_KINDS] = { 0 };
-	enum stack_kind best = STACK_UNKNOWN;
-
-	if (stack_is_pprof(start))
-		return STACK_PPROF;
-	if (stack_is_speedscope(start))
-		return STACK_SPEEDSCOPE;
-	if (stack_unknown_is(start, &(uint64_t){ 0 }))
-		return STACK_UNKNOWN;
-	count_points(start, points);
-	for (enum stack_kind k = 1; k < STACK_KINDS; k++)
-		if (points[k] > points[best])
-			best = k;
-	/* each line of a difference looks like a stack with one number, too */
-	if (best == STACK_FOLDED && points[STACK_FOLDED_TWO] >= points[STACK_FOLDED])
-		best = STACK_FOLDED_TWO;
-	return best;
-}
-
-const char *stack_unknown_is(struct text start, uint64_t *line)
+/* What starts with something that no kind of stacks does. */
+static const char *by_start(struct text t)
 {
 	static const struct {
 		const char *start, *what;
@@ -364,19 +344,74 @@ const char *stack_unknown_is(struct text start, uint64_t *line)
 		{ "%PDF", "a PDF" },
 		{ "JAVA PROFILE", "a Java heap dump" },
 	};
-	struct text t = start;
+	struct json j = json_of(t);
 
-	*line = 1;
-	for (; t.len && (t.data[0] == '\n' || is_space(t.data[0])); t.data++, t.len--)
-		*line += t.data[0] == '\n';
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (text_starts(t, known[i].start))
 			return known[i].what;
-	struct json j = json_of(t);
-
 	json_enter(&j, '[');
-	if (json_enter(&j, '{') && (json_peek(&j) == '"' || json_peek(&j) == '}'))
-		return memmem(t.data, t.len, "\"traceEvents\"", 13) ?
-			"a Chrome trace" : "JSON that is not speedscope's";
+	if (!json_enter(&j, '{') || (json_peek(&j) != '"' && json_peek(&j) != '}'))
+		return NULL;
+	if (memmem(t.data, t.len, "\"traceEvents\"", 13))
+		return "a Chrome trace";
+	return memmem(t.data, t.len, "\"timeDeltas\"", 12) ? "a CPU profile of V8" :
+							      "JSON that is not speedscope's";
+}
+
+/* What is no stacks, by words in it. */
+static const char *by_words(struct text t)
+{
+	static const struct {
+		const char *words, *what;
+	} known[] = {
+		{ "# Overhead", "what perf report prints (perf script prints stacks)" },
+		{ "Performance counter stats for", "what perf stat prints" },
+		{ "|@", "a histogram of bpftrace's" },
+		{ "|*", "a histogram of bcc's" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (memmem(t.data, t.len, known[i].words, strlen(known[i].words)))
+			return known[i].what;
 	return NULL;
+}
+
+/* Without empty lines in front; line: where that is, from 1. */
+static struct text pass_empty(struct text t, uint64_t *line)
+{
+	*line = 1;
+	for (; t.len && (t.data[0] == '\n' || is_space(t.data[0])); t.data++, t.len--)
+		*line += t.data[0] == '\n';
+	return t;
+}
+
+enum stack_kind stack_kind_of(struct text start)
+{
+	uint64_t points[STACK_KINDS] = { 0 }, line;
+	enum stack_kind best = STACK_UNKNOWN;
+
+	if (!start.len)
+		return STACK_UNKNOWN;
+	if (stack_is_pprof(start))
+		return STACK_PPROF;
+	if (stack_is_speedscope(start))
+		return STACK_SPEEDSCOPE;
+	if (by_start(pass_empty(start, &line)))
+		return STACK_UNKNOWN;
+	count_points(start, points);
+	for (enum stack_kind k = 1; k < STACK_KINDS; k++)
+		if (points[k] > points[best])
+			best = k;
+	/* each line of a difference looks like a stack with one number, too */
+	if (best == STACK_FOLDED && points[STACK_FOLDED_TWO] >= points[STACK_FOLDED])
+		best = STACK_FOLDED_TWO;
+	return best;
+}
+
+const char *stack_unknown_is(struct text start, uint64_t *line)
+{
+	const struct text t = pass_empty(start, line);
+	const char *what = t.len ? by_start(t) : NULL;
+
+	return what || !t.len ? what : by_words(t);
 }

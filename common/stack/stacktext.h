@@ -39,6 +39,7 @@ struct stack_event {
 /* What came of an input. Lines count from 1. Stacks left out: stack_filter_counts. */
 struct stack_result {
 	uint64_t samples;              /* stacks that were folded */
+	uint64_t lost_samples;         /* before they were text, as the text says */
 	uint64_t skipped_lines, first_skipped_line;
 	const char *first_skipped_why;
 	const char *failure;           /* why reading ended early; NULL: it did not */

@@ -175,6 +175,9 @@ static void bpftrace_line(struct stack_reader *r, struct text line)
 			take_inside(r, inside);
 	} else if (!t.len) {
 		/* an empty stack is an empty line */
+	} else if (p->is_in_map && p->keys.len > STACK_LINE_MAX) {
+		stack_skip_line_at(r, p->first_line, "a map's key of more than 16 MiB");
+		p->is_in_map = false;
 	} else if (p->is_in_map) {
 		take_inside(r, line);
 	} else if (is_histogram_row(t)) {

@@ -17,6 +17,7 @@
 
 struct jstack_reader {
 	struct buf comm, tid;
+	struct buf symbol;             /* where one has an address taken out */
 };
 
 /* "\tat name(place)" */
@@ -112,6 +113,25 @@ static void take_thread(struct stack_reader *r, struct text t)
 		buf_printf(&p->tid, "%llu", (unsigned long long)id);
 }
 
+/* "Main$$Lambda$1/0x00007f6ca8000a08.run" without the address, which differs from run to run. */
+static void push_frame(struct stack_reader *r, struct frame_source *f)
+{
+	struct jstack_reader *p = r->own;
+	struct text before, rest;
+
+	if (stack_split(f->symbol, "/0x", &before, &rest)) {
+		uint64_t address;
+		struct scan s = scan_of(rest);
+
+		scan_hex(&s, &address);
+		buf_reset(&p->symbol);
+		buf_add(&p->symbol, before.data, before.len);
+		buf_add(&p->symbol, s.at, (size_t)(s.end - s.at));
+		f->symbol = buf_text(&p->symbol);
+	}
+	stack_push(r, f);
+}
+
 static void jstack_line(struct stack_reader *r, struct text line)
 {
 	const struct text t = stack_trimmed(line);
@@ -120,7 +140,7 @@ static void jstack_line(struct stack_reader *r, struct text line)
 	if (is_thread(t))
 		take_thread(r, t);
 	else if (parse_frame(t, &f))
-		stack_push(r, &f);
+		push_frame(r, &f);
 	else if (!t.len)
 		finish(r);
 	/* states, locks, the JVM's own lines around threads: nothing of a stack */
@@ -132,6 +152,7 @@ static void jstack_free(struct stack_reader *r)
 
 	buf_free(&p->comm);
 	buf_free(&p->tid);
+	buf_free(&p->symbol);
 }
 
 const struct stack_format stack_format_jstack = {

@@ -51,6 +51,8 @@ static unsigned look(struct text line)
 	struct perfscript_header h;
 	const bool is_indented = line.data[0] == ' ' || line.data[0] == '\t';
 
+	if (text_starts(line, "# captured on") || text_starts(line, "# perf version"))
+		return 4;
 	if (perfscript_parse_header(line, &h) && h.has_time)
 		return 4;
 	if (perfscript_parse_frame(line, &f) && f.symbol.len &&
@@ -398,6 +400,7 @@ static void take_header(struct stack_reader *r, struct text line)
 		return;
 	}
 	finish(r);
+	r->result.lost_samples += h.lost;
 	if (!h.is_task_record)
 		start(r, &h, true);
 }
@@ -456,6 +459,20 @@ static void perf_line(struct stack_reader *r, struct text line)
 	}
 }
 
+/* A clock's periods are nanoseconds; those of other events are what the event's name says. */
+static void perf_end(struct stack_reader *r)
+{
+	finish(r);
+	for (size_t i = 0; i < r->result.event_count; i++) {
+		struct stack_event *e = &r->result.events[i];
+		const struct text name = text_of(e->name);
+
+		if (e->has_period &&
+		    (text_starts(name, "cpu-clock") || text_starts(name, "task-clock")))
+			e->unit = "ns";
+	}
+}
+
 static void perf_free(struct stack_reader *r)
 {
 	struct perf_reader *p = r->own;
@@ -475,6 +492,6 @@ const struct stack_format stack_format_perf_script = {
 	.begin = begin,
 	.line = perf_line,
 	.lines = perf_lines,
-	.end = finish,
+	.end = perf_end,
 	.free = perf_free,
 };

@@ -1,6 +1,7 @@
 /*
- * foldtext [OPTION...] [FILE]: what a text folds to, on stdout; a line of figures on stderr. For
- * the comparison with other tools' results (tests/corpus.sh) and for the bench.
+ * foldtext [OPTION...] [FILE [FILE]]: what a text folds to, on stdout; a line of figures on stderr;
+ * of two files their difference. For the comparison with other tools' results (tests/corpus.sh)
+ * and for the bench.
  *
  * Options: kernel jit inline all addrs srcline context args samples reverse, by=comm|pid|tid|cpu|
  * cgroup|none, event= include= exclude= skip-after= cpu= depth= from= to=, quiet.
@@ -18,8 +19,9 @@
 struct arguments {
 	struct stack_options stack;
 	struct stack_filter_options filter;
-	bool is_quiet;
-	const char *path;
+	bool is_quiet, has_two;
+	const char *paths[2];
+	unsigned path_count;
 };
 
 static bool take_flag(struct arguments *a, const char *word)
@@ -119,8 +121,7 @@ static int run(struct arguments *a, struct stack_input *in, struct fold *f)
 	const struct stack_result *result = stack_reader_end(r);
 	const double seconds = now() - before;
 
-	if (!a->is_quiet)
-		fold_write(f, kind == STACK_FOLDED_TWO, stdout);
+	a->has_two |= kind == STACK_FOLDED_TWO;
 	fprintf(stderr, "%s: %llu samples, %llu skipped (line %llu: %s), %u nodes, %zu bytes, "
 		"%.4f s\n", stack_kind_name(kind), (unsigned long long)result->samples,
 		(unsigned long long)result->skipped_lines,
@@ -137,6 +138,18 @@ static int run(struct arguments *a, struct stack_input *in, struct fold *f)
 	return err;
 }
 
+static int run_file(struct arguments *a, const char *path, struct fold *f)
+{
+	const int fd = path ? open(path, O_RDONLY) : STDIN_FILENO;
+	struct stack_input *in = stack_input_new(fd);
+	const int err = run(a, in, f);
+
+	stack_input_free(in);
+	if (path)
+		close(fd);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
@@ -144,19 +157,20 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		if (!take_flag(&a, argv[i]) && !take_by(&a, argv[i]) && !take_value(&a, argv[i]))
-			a.path = argv[i];
-	const int fd = a.path ? open(a.path, O_RDONLY) : STDIN_FILENO;
-	struct stack_input *in = stack_input_new(fd);
+			a.paths[a.path_count++ & 1] = argv[i];
+	a.has_two = a.path_count > 1;
+	const bool is_pair = a.has_two;
 	int err = stack_filter_new(&a.filter, f, &a.stack.filter);
 
-	if (!err)
-		err = run(&a, in, f);
+	for (unsigned i = 0; i < 2 && err >= 0 && (!i || is_pair); i++) {
+		a.stack.side = i;
+		err = run_file(&a, a.paths[i], f);
+	}
 	if (err < 0)
-		fprintf(stderr, "foldtext: %s: %s\n", a.path ? a.path : "stdin", fail_text());
+		fprintf(stderr, "foldtext: %s\n", fail_text());
+	if (!a.is_quiet)
+		fold_write(f, a.has_two, stdout);
 	stack_filter_free(a.stack.filter);
-	stack_input_free(in);
 	fold_free(f);
-	if (a.path)
-		close(fd);
 	return err < 0 ? 3 : 0;
 }

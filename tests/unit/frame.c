@@ -41,7 +41,12 @@ static void test_arguments(void)
 			"::_M_invoke");
 	check_arguments("foo<(some_enum)0>::bar(int)", "foo<(some_enum)0>::bar");
 	check_arguments("decltype(auto) f<int>(int)", "decltype(auto) f<int>");
+	check_arguments("my_operator(int)", "my_operator");
+	check_arguments("cooperator()", "cooperator");
+	check_arguments("f(int) && [clone .cold]", "f");
 	/* no list of arguments */
+	SAME("operator()");
+	SAME("RegExp:^(a|b)");
 	SAME("main");
 	SAME("A::operator()");
 	SAME("foo<(some_enum)0>::bar");

@@ -54,7 +54,11 @@ static void test_with_time(void)
 	CHECK(!h.event.len && h.period == 2004008);
 	h = header("swapper     0 [000]     0.000000: PERF_RECORD_MMAP -1/0: [0xffff(0x12) @ 0]: "
 		"x");
-	CHECK(h.is_task_record);
+	CHECK(h.is_task_record && !h.lost);
+	h = header("swapper     0 [000]     0.000000: PERF_RECORD_LOST lost 12");
+	CHECK(h.is_task_record && h.lost == 12);
+	CHECK(header("x 0 PERF_RECORD_LOST lost 7").lost == 7);
+	CHECK(header("x 0 1.5: PERF_RECORD_LOST lost 99999999999999999999").lost == 0);
 	/* a period of more than 64 bits is not known */
 	h = header("x 1 3.5:  99999999999999999999 cycles: ");
 	CHECK(is_na_u64(h.period));
@@ -116,6 +120,10 @@ static void test_frames(void)
 	CHECK(perfscript_parse_frame(TEXT(" 1 a b (x (deleted))"), &f));
 	is(f.symbol, "a b");
 	is(f.object, "x (deleted)");
+	CHECK(perfscript_parse_frame(TEXT(" 1 f(int) (.isra.0)"), &f) && !f.object.len);
+	is(f.symbol, "f(int) (.isra.0)");
+	CHECK(perfscript_parse_frame(TEXT(" 1 f (./x)"), &f));
+	is(f.object, "./x");
 	CHECK(perfscript_parse_frame(TEXT(" 7f30 ([unknown])"), &f) && !f.symbol.len);
 	CHECK(perfscript_parse_frame(TEXT("0"), &f) && !f.symbol.len && !f.address);
 }
@@ -136,6 +144,13 @@ static void test_hostile(void)
 	CHECK(perfscript_parse_header(TEXT(":"), &h) && !h.has_time);
 	CHECK(perfscript_parse_header(TEXT("1.5:"), &h) && h.has_time && !h.comm.len);
 	CHECK(perfscript_parse_header(TEXT("[1]: 2.:.3: x .4: 5:"), &h) && !h.has_time);
+	/* colons upon colons: looked at once, not each against each */
+	char *long_line = malloc(1 << 20);
+
+	for (size_t i = 0; i < 1 << 20; i++)
+		long_line[i] = "a: 1 )"[i % 6];
+	CHECK(!perfscript_parse_header((struct text){ long_line, 1 << 20 }, &h));
+	free(long_line);
 	EACH_CUT(n, whole)
 		if (perfscript_parse_frame(cut(whole, n), &f) && f.symbol.len)
 			CHECK(text_starts(f.symbol, "f") && (n < whole.len || f.object.len));

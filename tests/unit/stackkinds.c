@@ -171,12 +171,12 @@ static void test_jstack(void)
 		"\"pool-1-thread-7\" #12 daemon prio=5 tid=0x00007f6d nid=23278 runnable\n"
 		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
 		"\"pool-1-thread-8\" #13 daemon prio=5 tid=0x00007f6d nid=23279 runnable\n"
-		"\tat W$$Lambda$1/0x00007f6ca8000a08.run(Unknown Source)\n\n"
+		"\tat W$$Lambda$1/0x00007f6ca8000b08.run(Unknown Source)\n\n"
 		"\"VM Thread\" os_prio=0 cpu=8.58ms tid=0x00007f6d280f4000 nid=0x5b2a runnable\n"
 		"\n");
 
 	check_kind(STACK_JSTACK, t, "main;W.main;W.go;java.lang.Thread.sleep 1\n"
-		   "pool-1-thread;W$$Lambda$1/0x00007f6ca8000a08.run 2\n");
+		   "pool-1-thread;W$$Lambda$1.run 2\n");
 	CHECK(result.samples == 3);
 	stack_options.frame.source_lines = true;
 	filter_options.by = ROOT_TID;

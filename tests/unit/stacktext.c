@@ -54,6 +54,11 @@ static void test_repeated(void)
 	CHECK_STR(fold_as(STACK_PERF_SCRIPT, t), "");
 	CHECK(counts.excluded == 5 && result.samples == 0);
 	no_options();
+	CHECK_STR(fold_as(STACK_PERF_SCRIPT,
+			  TEXT("x 1 1.5: PERF_RECORD_LOST lost 3\n"
+			  	"x 1 1.5: PERF_RECORD_LOST lost 4\n"
+			       "a 1 1.5: cpu-clock: \n" FRAMES)), "a;entry;rec;mid 1\n");
+	CHECK(result.lost_samples == 7 && result.samples == 1 && !result.events[0].unit);
 	/* the same frames, another order or end */
 	check_kind(STACK_PERF_SCRIPT,
 		   TEXT("a 1 1.5: x: \n\t 1234567812 f (/x)\n\t 1234567813 g (/x)\n\n"
@@ -133,7 +138,7 @@ static void test_noise(void)
 			       "a 1 1.5: x: \n\t      11d2 mid+0x32 (/bin/t)\n\n")),
 		  "a;main;mid 1\na;mid 1\n");
 	CHECK(result.samples == 2 && result.skipped_lines == 4 && result.first_skipped_line == 1);
-	CHECK(result.event_count == 1);
+	CHECK(result.event_count == 1 && result.lost_samples == 0);
 	CHECK_STR(result.first_skipped_why, "neither a sample nor a frame");
 }
 
@@ -224,6 +229,10 @@ static void test_unknown(void)
 	check_unknown(TEXT("<?xml version=\"1.0\"?>\n<svg a;b 12\n"), 1, "XML");
 	check_unknown(TEXT("\n{\"traceEvents\": []}"), 2, "a Chrome trace");
 	check_unknown(TEXT("[{\"name\": 1}]"), 1, "JSON that is not speedscope's");
+	check_unknown(TEXT("{\"nodes\": [], \"timeDeltas\": []}"), 1, "a CPU profile of V8");
+	check_unknown(TEXT("@h:\n[1, 2)    3 |@@  |\n"), 1, "a histogram of bpftrace's");
+	check_unknown(TEXT("# Overhead  Command\n# ...\n  50.00% x\n"), 1,
+		      "what perf report prints (perf script prints stacks)");
 	CHECK(stack_kind_of(TEXT("[unknown];a 1\n")) == STACK_FOLDED);
 	CHECK(stack_kind_of(TEXT("{closure};a 1\n")) == STACK_FOLDED);
 	for (enum stack_kind k = 1; k < STACK_KINDS; k++)
