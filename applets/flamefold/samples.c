@@ -81,7 +81,7 @@ static void tell_unwound(struct out *out, const struct samples *s, const struct 
 			continue;
 		out_note(out, "%s: %s stacks end early: %s", s->from.name,
 			 human_count(out_arena(out), (double)r->unwound[end]),
-			 unwind_end_name(end));
+			 unwind_end_text(end));
 		s->profile->truncated += r->unwound[end];
 	}
 }

@@ -11,20 +11,6 @@
 
 #define DEFERRED_HEAD 24               /* header, u64 cookie, u64 count */
 
-const char *unwind_end_name(enum unwind_end e)
-{
-	static const char *const names[] = {
-		[UNWIND_WHOLE] = "whole",
-		[UNWIND_DUMP_SIZE] = "the dump was too small",
-		[UNWIND_NO_OBJECT] = "no file for an address",
-		[UNWIND_NO_RULE] = "no unwind information for an address",
-		[UNWIND_BAD_MEMORY] = "the stack does not fit its unwind information",
-		[UNWIND_TOO_DEEP] = "too deep",
-	};
-
-	return e < UNWIND_ENDS ? names[e] : "";
-}
-
 static void leaving(void *arg, struct process *p)
 {
 	struct perffold *pf = arg;
@@ -172,14 +158,46 @@ static void add_branches(struct perffold *pf, const struct perf_sample *s)
 		chain_add(pf, s->branches[i].from);
 }
 
+struct finder {
+	struct perffold *pf;
+	struct process *process;
+};
+
+static bool find_map(void *arg, uint64_t address, struct symbols_map *map)
+{
+	const struct finder *f = arg;
+	const struct process_map *m = process_find_map(f->process, address);
+
+	if (m)
+		*map = perffold_symbols_map(f->pf, f->process, m);
+	return m != NULL;
+}
+
+static enum unwind_machine machine_of(const struct perfdata_facts *facts)
+{
+	const char *name = facts ? facts->architecture : NULL;
+
+	return !name ? UNWIND_NATIVE : !strcmp(name, "x86_64") ? UNWIND_X86_64 :
+	       !strcmp(name, "aarch64") ? UNWIND_ARM64 : UNWIND_NATIVE;
+}
+
 static void add_unwound(struct perffold *pf, struct process *p, const struct perf_sample *s)
 {
-	uint64_t addresses[PERFFOLD_UNWOUND_MAX];
-	size_t count = 0;
-	const enum unwind_end end = pf->options.unwind(pf->options.unwind_arg, p, s, addresses,
-						       PERFFOLD_UNWOUND_MAX, &count);
+	const struct unwind_sample sample = {
+		.machine = machine_of(pf->options.facts),
+		.abi = s->user_regs.abi,
+		.mask = s->user_regs.mask,
+		.registers = s->user_regs.values,
+		.register_count = s->user_regs.count,
+		.stack = { (const char *)s->stack, s->stack_size },
+	};
+	uint64_t addresses[UNWIND_FRAMES_MAX];
+	enum unwind_end end;
+	const size_t count = unwind_stack(pf->options.symbols, &sample, find_map,
+					  &(struct finder){ pf, p }, addresses,
+					  UNWIND_FRAMES_MAX, &end);
 
-	pf->result.unwound[end < UNWIND_ENDS ? end : UNWIND_BAD_MEMORY]++;
+	pf->result.unwound[end]++;
 	chain_add(pf, CONTEXT_UNWOUND);
 	for (size_t i = 0; i < count; i++)
 		chain_add(pf, addresses[i]);
@@ -213,7 +231,7 @@ static bool has_dump(const struct perf_sample *s)
 static void make_chain(struct perffold *pf, struct process *p, const struct perf_sample *s,
 		       const uint64_t **chain, size_t *count)
 {
-	const bool unwinds = pf->options.unwind && has_dump(s);
+	const bool unwinds = pf->options.symbols && has_dump(s);
 	const bool truncated = is_truncated(s);
 
 	pf->chain_count = 0;

@@ -13,42 +13,20 @@
 #include "common/stack/perfsample.h"
 #include "common/stack/process.h"
 #include "common/stack/stacktext.h"
+#include "common/stack/unwind.h"
 
 struct symbols;
 
 #define PERFFOLD_RAW_BYTES_MAX (64u << 20) /* of raw stacks that wait to be looked up */
 #define PERFFOLD_NAMES_MAX (1u << 20)  /* addresses whose names are remembered */
 #define PERFFOLD_DEFERRED_MAX 4096     /* samples that wait for their user part */
-#define PERFFOLD_UNWOUND_MAX 4096      /* frames that are unwound from one dump */
-
-/* How a stack dump came to an end before the outermost function. */
-enum unwind_end {
-	UNWIND_WHOLE,
-	UNWIND_DUMP_SIZE,              /* the dump is full and the stack goes on */
-	UNWIND_NO_OBJECT,              /* nothing, or no file we have, is mapped at an address */
-	UNWIND_NO_RULE,                /* the file says nothing of that address */
-	UNWIND_BAD_MEMORY,             /* a rule led out of the dump */
-	UNWIND_TOO_DEEP,
-	UNWIND_ENDS
-};
-const char *unwind_end_name(enum unwind_end e);
-
-/*
- * User frames out of a sample's registers and stack, leaf first, at most `max`. The addresses are
- * those to look names up at: a caller's is inside its call already (one less than where it goes
- * on). At least one if the registers are there. p lives for the call.
- */
-typedef enum unwind_end (*perffold_unwind)(void *arg, struct process *p,
-					   const struct perf_sample *s, uint64_t *addresses,
-					   size_t max, size_t *count);
 
 struct perffold_options {
 	struct stack_options stack;    /* as for readers of text */
-	struct symbols *symbols;       /* NULL: "[libfoo.so+0x1234]" */
+	/* NULL: "[libfoo.so+0x1234]", and a stack dump is not unwound: one user frame */
+	struct symbols *symbols;
 	bool inlines;                  /* frames of inlined functions, where symbols have them */
 	bool is_live;                  /* files are opened when they are mapped */
-	perffold_unwind unwind;        /* NULL: such samples have one user frame */
-	void *unwind_arg;
 	const struct perfdata_facts *facts; /* NULL: nothing is known; looked at when needed */
 };
 

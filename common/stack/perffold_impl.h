@@ -98,6 +98,9 @@ void perffold_name(struct perffold *pf, struct process *p, uint64_t address, enu
 		   bool is_return);
 /* Opens the file of a new map while it is there. */
 void perffold_prepare(struct perffold *pf, const struct process *p, const struct process_map *m);
+/* As symbols want it; p NULL: of the kernel. */
+struct symbols_map perffold_symbols_map(struct perffold *pf, const struct process *p,
+					const struct process_map *m);
 void perffold_name_text(struct perffold *pf, struct text name);
 
 #endif

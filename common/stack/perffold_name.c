@@ -96,8 +96,8 @@ static void tell_kernel(struct perffold *pf)
 	pf->knows_kernel = true;
 }
 
-static struct symbols_map symbols_map_of(struct perffold *pf, const struct process *p,
-					 const struct process_map *m)
+struct symbols_map perffold_symbols_map(struct perffold *pf, const struct process *p,
+					const struct process_map *m)
 {
 	struct process_object *o = m->object;
 
@@ -130,7 +130,7 @@ static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t
 	if (!pf->knows_kernel)
 		tell_kernel(pf);
 	if (m)
-		map = symbols_map_of(pf, is_kernel ? NULL : p, m);
+		map = perffold_symbols_map(pf, is_kernel ? NULL : p, m);
 	if (is_kernel) {
 		symbols_find_kernel(pf->options.symbols, m && !is_kernel_itself(m) ? &map : NULL,
 				    address, is_return, found);
@@ -204,7 +204,7 @@ static void look_up_nothing(struct perffold *pf, const struct process *p, uint64
 
 void perffold_prepare(struct perffold *pf, const struct process *p, const struct process_map *m)
 {
-	const struct symbols_map map = symbols_map_of(pf, p, m);
+	const struct symbols_map map = perffold_symbols_map(pf, p, m);
 
 	symbols_prepare(pf->options.symbols, &map);
 }
