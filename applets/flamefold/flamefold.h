@@ -85,7 +85,7 @@ struct samples;
 struct samples_source {
 	const char *name;              /* for messages */
 	const char *event;             /* only this one; NULL: the first with samples */
-	const struct perfdata_facts *facts;    /* NULL: recorded here and now */
+	struct perfdata *recording;    /* taken as a whole; NULL: recorded here and now */
 	unsigned side;
 };
 struct samples *samples_open(struct profile *p, const struct samples_source *from);

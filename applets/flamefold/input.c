@@ -134,13 +134,10 @@ static void read_records(struct out *out, struct profile *p, const char *name,
 {
 	const struct samples_source from = {
 		.name = name, .event = typed.event ? typed.event : p->event,
-		.facts = perfdata_facts(d), .side = side,
+		.recording = d, .side = side,
 	};
 	struct samples *s = samples_open(p, &from);
-	struct perf_record r;
 
-	while (!run_is_interrupted() && perfdata_next(d, &r))
-		perffold_take(samples_fold(s), perfdata_events(d), &r);
 	tell_recording(out, name, d);
 	if (!samples_end(out, s)->event_count)
 		out_missing(out, "%s: no samples in it", name);

@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "common/base/fail.h"
 #include "common/base/scan.h"
+#include "common/kernel/cgroup.h"
 
 /* Where fields stand in records; include/uapi/linux/perf_event.h. */
 #define SAMPLE_PID_AT 16               /* behind the header and the ip */
@@ -141,6 +144,31 @@ static void tell_maps(struct live *l, uint32_t pid)
 	}
 	for (struct scan s = scan_of(maps); scan_line(&s, &line);)
 		tell_map(l, pid, line);
+}
+
+/* Groups that were there before: their paths by the number that samples have, a folder's inode. */
+static void tell_cgroup(const char *path, const char *folder, unsigned depth, long parent, void *arg)
+{
+	struct live *l = arg;
+	struct stat s;
+
+	(void)depth;
+	(void)parent;
+	if (stat(arena_printf(src_arena(), "/%s", folder), &s) < 0)
+		return;
+	begin(l, RECORD_CGROUP, 0);
+	put_u64(&l->record, s.st_ino);
+	finish(l, text_of(path));
+}
+
+int live_know_cgroups(struct live *l)
+{
+	struct cgroup_layout layout;
+	int err = cgroup_find(src_arena(), &layout);
+
+	if (err >= 0 && layout.unified.version != 2)
+		err = fail(ENOENT, "no unified control groups are mounted");
+	return err < 0 ? err : cgroup_walk(&layout.unified, tell_cgroup, l);
 }
 
 /* ---- who is known ---- */

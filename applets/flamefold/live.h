@@ -28,5 +28,7 @@ void live_close(struct live *l);
 void live_take(struct live *l, const struct perf_record *r);
 /* Reads a process before the first sample of it comes. */
 void live_know(struct live *l, uint32_t pid);
+/* The paths of all control groups, for --by cgroup. 0 or -errno with fail text. */
+int live_know_cgroups(struct live *l);
 
 #endif

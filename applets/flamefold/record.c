@@ -79,8 +79,6 @@ static int check_rate(void)
 {
 	if (typed.frequency && typed.period)
 		return fail(EINVAL, "-F and -c exclude each other");
-	if (typed.call_graph && !strcmp(typed.call_graph, "dwarf"))
-		return fail(EINVAL, "--call-graph dwarf: not in this build");
 	return 0;
 }
 
@@ -127,6 +125,7 @@ static int open_events(struct recording *r)
 		.period = typed.period,
 		.target = r->targets.is,
 		.starts_on_exec = r->targets.child && !r->targets.is.is_everything,
+		.dumps_stack = typed.call_graph && !strcmp(typed.call_graph, "dwarf"),
 		.tells_cgroup = asked.filter.by == ROOT_CGROUP,
 	};
 
@@ -154,8 +153,7 @@ static void tell_engine(struct recording *r)
 	if (f->fallback)
 		out_note(r->out, "sampling %s: %s", f->event, f->fallback);
 	if (f->without_kernel)
-		out_missing(r->out, "the kernel's part of stacks is not seen: %s",
-			    f->without_kernel);
+		out_note(r->out, "time in the kernel is not seen: %s", f->without_kernel);
 }
 
 static int open_all(struct recording *r)
@@ -175,6 +173,8 @@ static int open_all(struct recording *r)
 	err = live_open(&r->live, samples_fold(r->samples), r->events);
 	for (size_t i = 0; err >= 0 && i < typed.pids.count; i++)
 		live_know(&r->live, (uint32_t)typed.pids.items[i]);
+	if (err >= 0 && asked.filter.by == ROOT_CGROUP && live_know_cgroups(&r->live) < 0)
+		out_missing(r->out, "--by cgroup: %s", fail_text());
 	tell_engine(r);
 	return err;
 }
@@ -258,8 +258,11 @@ static void tell_cost(struct recording *r)
 			    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e3;
 	const double span = (double)(r->ended_ns - r->began_ns);
 
-	out_note(r->out, "recording took %s of CPU time (%s of one CPU)", human_ns(a, cost),
-		 human_ratio(a, cost / span));
+	if (span < 1e9)
+		out_note(r->out, "recording took %s of CPU time", human_ns(a, cost));
+	else
+		out_note(r->out, "recording took %s of CPU time (%s of one CPU)",
+			 human_ns(a, cost), human_ratio(a, cost / span));
 }
 
 static void tell_unseen(struct recording *r)

@@ -24,10 +24,10 @@ struct samples *samples_open(struct profile *p, const struct samples_source *fro
 		.kallsyms = typed.kallsyms,
 		.vmlinux = typed.vmlinux,
 		.buildids = typed.buildids,
-		.is_this_boot = !from->facts,
+		.is_this_boot = !from->recording,
 		.inlines = typed.inlined,
 	});
-	s->fold = perffold_new(p->fold, &(struct perffold_options){
+	const struct perffold_options options = {
 		.stack = {
 			.frame = asked.frame,
 			.filter = p->filter,
@@ -37,9 +37,11 @@ struct samples *samples_open(struct profile *p, const struct samples_source *fro
 		},
 		.symbols = s->symbols,
 		.inlines = typed.inlined,
-		.is_live = !from->facts,
-		.facts = from->facts,
-	});
+		.is_live = !from->recording,
+	};
+
+	s->fold = from->recording ? perffold_recording(from->recording, p->fold, &options) :
+				    perffold_new(p->fold, &options);
 	return s;
 }
 

@@ -131,8 +131,12 @@ static void tell_form(const struct view *v, uint32_t leaf)
 
 static void tell_hints(const struct view *v)
 {
-	const char *told[HINTS] = { NULL };
+	const char *told[HINTS] = { NULL }, *event = v->profile->event;
 	uint64_t limit = UINT64_MAX;
+
+	/* where faults are counted page faults are no news */
+	if (event && strncmp(event, "cpu-clock", 9) != 0 && strncmp(event, "cycles", 6) != 0)
+		return;
 
 	for (unsigned n = 0; n < HINTS;) {
 		uint32_t most = 0;

@@ -106,6 +106,9 @@ static void become(char **command, int go, int answer)
 	char byte;
 
 	signal(SIGPIPE, SIG_DFL);
+	/* what it prints must not end up among the stacks */
+	if (!typed.file)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (read(go, &byte, 1) == 1) {
 		execvp(command[0], command);
 		const int err = errno;

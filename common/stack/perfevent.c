@@ -248,8 +248,8 @@ static int open_all(struct perfevent *p, const struct perfevent_options *o)
 		return fail(EMFILE, "%zu threads on %zu CPUs are more than can be opened (%u): sample "
 			    "the whole machine (-a) and choose with --include", each, t->cpu_count,
 			    PERFEVENT_OPEN_MAX);
-	p->facts.ring_bytes = PERFEVENT_RING_BYTES;
-	p->attr.wakeup_watermark = PERFEVENT_RING_BYTES / 2;
+	p->facts.ring_bytes = o->dumps_stack ? PERFEVENT_DUMP_RING_BYTES : PERFEVENT_RING_BYTES;
+	p->attr.wakeup_watermark = (uint32_t)p->facts.ring_bytes / 2;
 	p->rings = mem_alloc(t->cpu_count * sizeof(*p->rings));
 	p->polled = mem_alloc((t->cpu_count + 1) * sizeof(*p->polled));
 	for (size_t i = 0; i < t->cpu_count; i++) {

@@ -15,6 +15,7 @@
 #include "common/stack/perfrecord.h"
 
 #define PERFEVENT_RING_BYTES (512u << 10) /* of a CPU; less where so much may not be locked */
+#define PERFEVENT_DUMP_RING_BYTES (4u << 20)      /* the same with stack dumps */
 #define PERFEVENT_OPEN_MAX 65536       /* threads times CPUs */
 #define PERFEVENT_STACK_BYTES 8192     /* of the stack in a dump, as perf's default */
 
