@@ -7,6 +7,7 @@
 
 #include "applets/flamefold/flamefold.h"
 #include "applets/flamefold/record.h"
+#include "applets/flamefold/stat.h"
 #include "common/base/fail.h"
 
 static struct {
@@ -133,14 +134,31 @@ static const struct mode record_mode = {
 	.run = record_run,
 };
 
-static const struct mode *const modes[] = { &fold_mode, &diff_mode, &record_mode, NULL };
+static const struct mode stat_mode = {
+	.option = "--stat",
+	.operands = "[interval [count] | -- COMMAND [ARG...]]",
+	.summary = "counts of clocks, faults, switches and hardware events",
+	.opts = stat_options,
+	.tables = stat_tables,
+	.has_no_root = true,
+	.output = options_output,
+	.start = stat_start,
+	.look = stat_look,
+	.wait = stat_wait,
+	.stop = stat_stop,
+};
+
+static const struct mode *const modes[] = {
+	&fold_mode, &diff_mode, &record_mode, &stat_mode, NULL,
+};
 
 const struct finding_kind flamefold_findings[] = {
 	{ "flamefold.mostly-off-cpu", "note",
-	  "not with -a: at least 500 samples expected and less than half of them taken: the rest of "
-	  "the time it was not on a CPU" },
+	  "not with -a: at least 500 samples expected and less than half of them taken: the rest "
+	  "of the time it was not on a CPU" },
 	{ "flamefold.lost-samples", "note", "at least 1 % of the samples were lost" },
-	{ "flamefold.no-symbols", "note", "at least 10 % of the weight is in frames without a name" },
+	{ "flamefold.no-symbols", "note",
+	  "at least 10 % of the weight is in frames without a name" },
 	{ "flamefold.truncated-stacks", "note", "at least 10 % of the stacks lack their callers" },
 	{ NULL, NULL, NULL },
 };

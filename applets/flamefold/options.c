@@ -27,7 +27,8 @@ struct asked asked;
 #define PICTURE_OPTIONS \
 	{ 0, "icicle", NULL, "picture: the root on top", OPT_FLAG, &typed.icicle, false, NULL }, \
 	{ 0, "title", "TEXT", "picture: its title", OPT_TEXT, &typed.title, false, NULL }, \
-	{ 0, "subtitle", "TEXT", "picture: a second line", OPT_TEXT, &typed.subtitle, false, NULL }, \
+	{ 0, "subtitle", "TEXT", "picture: a second line", OPT_TEXT, &typed.subtitle, false, \
+	  NULL }, \
 	{ 0, "unit", "NAME", "what the weights are (as the input says, else samples)", OPT_TEXT, \
 	  &typed.unit, false, NULL }, \
 	{ 0, "width", "PIXELS", "picture: fixed width (as wide as the window)", OPT_TEXT, \
@@ -38,7 +39,7 @@ struct asked asked;
 
 #define PALETTE_OPTION \
 	{ 0, "palette", NULL, \
-	  "picture: on-CPU, off-CPU, memory, wakeups, off-CPU with wakers, or by kind of code (hot)", \
+	  "picture: on-CPU, off-CPU, memory, wakeups, off-CPU with wakers, by kind of code (hot)", \
 	  OPT_TEXT, &typed.palette, false, "hot|cold|mem|wakeup|chain|kinds" }
 
 #define FOLDING_OPTIONS \
@@ -48,7 +49,8 @@ struct asked asked;
 	  "what a sample adds: its period in the event's unit where there is one, or 1 (period)", \
 	  OPT_TEXT, &typed.weight, false, "period|samples" }, \
 	{ 0, "kernel", NULL, "_[k] behind kernel frames", OPT_FLAG, &typed.kernel, false, NULL }, \
-	{ 0, "jit", NULL, "_[j] behind frames that a JIT made", OPT_FLAG, &typed.jit, false, NULL }, \
+	{ 0, "jit", NULL, "_[j] behind frames that a JIT made", OPT_FLAG, &typed.jit, false, \
+	  NULL }, \
 	{ 0, "all", NULL, "--kernel and --jit", OPT_FLAG, &typed.all, false, NULL }, \
 	{ 0, "inline", NULL, "functions inlined, too, _[i] behind them", OPT_FLAG, &typed.inlined, \
 	  false, NULL }, \
@@ -76,8 +78,8 @@ struct asked asked;
 #define INPUT_OPTIONS \
 	{ 'e', "event", "NAME", "this event (the first that has samples)", OPT_TEXT, &typed.event, \
 	  false, NULL }, \
-	{ 0, "from", "TIME", "only samples since then, seconds on the recording's clock", OPT_TEXT, \
-	  &typed.from, false, NULL }, \
+	{ 0, "from", "TIME", "only samples since then, seconds on the recording's clock", \
+	  OPT_TEXT, &typed.from, false, NULL }, \
 	{ 0, "to", "TIME", "only samples until then", OPT_TEXT, &typed.to, false, NULL }
 
 #define SYMBOL_OPTIONS \
@@ -86,8 +88,8 @@ struct asked asked;
 	  &typed.kallsyms, false, NULL }, \
 	{ 0, "vmlinux", "FILE", "the recorded kernel, with symbols", OPT_TEXT, &typed.vmlinux, \
 	  false, NULL }, \
-	{ 0, "buildids", "FILE", "where objects are: \"BUILD-ID PATH\" or \"PATH\" lines", OPT_TEXT, \
-	  &typed.buildids, false, NULL }
+	{ 0, "buildids", "FILE", "where objects are: \"BUILD-ID PATH\" or \"PATH\" lines", \
+	  OPT_TEXT, &typed.buildids, false, NULL }
 
 #define END_OF_OPTIONS { 0, NULL, NULL, NULL, OPT_FLAG, NULL, false, NULL }
 
@@ -105,8 +107,8 @@ struct asked asked;
 	  &typed.frequency, false, NULL }
 
 const struct opt fold_options[] = {
-	LIST_OPTIONS, OUTPUT_OPTIONS, PROFILE_OPTIONS, INPUT_OPTIONS, FOLDING_OPTIONS, SYMBOL_OPTIONS,
-	PICTURE_OPTIONS, PALETTE_OPTION, END_OF_OPTIONS,
+	LIST_OPTIONS, OUTPUT_OPTIONS, PROFILE_OPTIONS, INPUT_OPTIONS, FOLDING_OPTIONS,
+	SYMBOL_OPTIONS, PICTURE_OPTIONS, PALETTE_OPTION, END_OF_OPTIONS,
 };
 
 const struct opt diff_options[] = {
@@ -136,12 +138,22 @@ const struct opt record_options[] = {
 	  "a sample each N events (1 of what is no clock and no hardware counter)", OPT_NUMBER,
 	  &typed.period, false, NULL },
 	{ 'e', "event", "NAME",
-	  "cpu-clock, page-faults, context-switches, rHEX, SYSTEM:TRACEPOINT ... (cycles; cpu-clock "
-	  "on a machine without them)", OPT_TEXT, &typed.event, false, NULL },
+	  "cpu-clock, page-faults, context-switches, rHEX, SYSTEM:TRACEPOINT ... (cycles; "
+	  "cpu-clock on a machine without them)", OPT_TEXT, &typed.event, false, NULL },
 	{ 'g', NULL, NULL, "stacks: always; accepted out of habit", OPT_NOTHING, NULL, true, NULL },
 	{ 0, "call-graph", NULL, "how user stacks are walked: frame pointers, or unwound (fp)",
 	  OPT_TEXT, &typed.call_graph, false, "fp|dwarf" },
 	OUTPUT_OPTIONS, PROFILE_OPTIONS, FOLDING_OPTIONS, PICTURE_OPTIONS, PALETTE_OPTION,
+	END_OF_OPTIONS,
+};
+
+const struct opt stat_options[] = {
+	TARGET_OPTIONS,
+	{ 'e', "event", "NAMES", "comma list (clocks, faults, switches, cycles, caches, branches)",
+	  OPT_TEXT, &typed.event, false, NULL },
+	{ 'o', "output", "FILE",
+	  "write there instead of standard output: beside it, then renamed", OPT_TEXT, &typed.file,
+	  false, NULL },
 	END_OF_OPTIONS,
 };
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "applets/flamefold/live.h"
+#include "common/stack/perflive.h"
 #include "applets/flamefold/record.h"
 #include "applets/flamefold/targets.h"
 #include "common/base/fail.h"
@@ -30,7 +30,7 @@ struct recording {
 	struct targets targets;
 	struct perfevent *events;
 	struct samples *samples;
-	struct live live;
+	struct perflive live;
 	uint64_t began_ns, ended_ns;
 	struct function_sums *before;  /* of a live list: what was shown already */
 	uint32_t before_names;
@@ -68,9 +68,8 @@ static int take_operands(int argc, char **argv)
 	if (argc == 2)
 		return 0;
 	if (argc > 3 || !typed.functions)
-		return fail(EINVAL, "unexpected word '%s'%s", argv[2],
-			    typed.functions ? "" : " (a command stands alone; INTERVAL COUNT go with "
-						   "--functions)");
+		return fail(EINVAL, "unexpected word '%s'%s", argv[2], typed.functions ? "" :
+			    " (a command stands alone; INTERVAL COUNT go with --functions)");
 	plan.interval_ns = ns;
 	return opt_number("count", argv[2], &plan.count);
 }
@@ -170,10 +169,10 @@ static int open_all(struct recording *r)
 	r->samples = samples_open(&r->profile, &(struct samples_source){
 		.name = r->targets.text,
 	});
-	err = live_open(&r->live, samples_fold(r->samples), r->events);
+	err = perflive_open(&r->live, samples_fold(r->samples), r->events);
 	for (size_t i = 0; err >= 0 && i < typed.pids.count; i++)
-		live_know(&r->live, (uint32_t)typed.pids.items[i]);
-	if (err >= 0 && asked.filter.by == ROOT_CGROUP && live_know_cgroups(&r->live) < 0)
+		perflive_know(&r->live, (uint32_t)typed.pids.items[i]);
+	if (err >= 0 && asked.filter.by == ROOT_CGROUP && perflive_know_cgroups(&r->live) < 0)
 		out_missing(r->out, "--by cgroup: %s", fail_text());
 	tell_engine(r);
 	return err;
@@ -181,7 +180,7 @@ static int open_all(struct recording *r)
 
 static void close_all(struct recording *r)
 {
-	live_close(&r->live);
+	perflive_close(&r->live);
 	samples_free(r->samples);
 	perfevent_close(r->events);
 	targets_close(&r->targets);
@@ -197,7 +196,7 @@ static void take_records(struct recording *r, bool is_last)
 
 	perfevent_drain(r->events, is_last);
 	while (perfevent_next(r->events, &record))
-		live_take(&r->live, &record);
+		perflive_take(&r->live, &record);
 }
 
 /* A key pressed in the live list, or a while. */
@@ -273,8 +272,8 @@ static void tell_unseen(struct recording *r)
 		out_note(r->out, "%s processes ended before their maps were read",
 			 human_count(a, (double)r->live.gone));
 	if (r->live.refused)
-		out_missing(r->out, "the maps of %s processes may not be read (another user's): no "
-			    "names for their functions", human_count(a, (double)r->live.refused));
+		out_missing(r->out, "the maps of %s processes may not be read: no names for their "
+			    "functions", human_count(a, (double)r->live.refused));
 }
 
 /* Threads that can run at once, at the most. */

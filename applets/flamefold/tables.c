@@ -143,7 +143,8 @@ static void show_stack(struct out *out, const struct profile *p, uint32_t node,
 	}
 	struct stack_change row = {
 		.stack = text, .before = before, .after = after,
-		.before_ratio = ratio_of(before, total[0]), .after_ratio = ratio_of(after, total[1]),
+		.before_ratio = ratio_of(before, total[0]),
+		.after_ratio = ratio_of(after, total[1]),
 	};
 
 	row.change_ratio = row.after_ratio - row.before_ratio;

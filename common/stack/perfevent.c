@@ -93,7 +93,7 @@ static void fill_attr(struct perf_event_attr *a, const struct perfevent_options 
 	}
 }
 
-/* What kernels older than the newest don't know, newest first. False: nothing is left to take out. */
+/* Takes out what older kernels don't know, newest first. False: nothing is left. */
 static bool simplify(struct perf_event_attr *a)
 {
 	if (a->build_id)
@@ -245,9 +245,9 @@ static int open_all(struct perfevent *p, const struct perfevent_options *o)
 	if (err < 0)
 		return err;
 	if (each > PERFEVENT_OPEN_MAX / t->cpu_count)
-		return fail(EMFILE, "%zu threads on %zu CPUs are more than can be opened (%u): sample "
-			    "the whole machine (-a) and choose with --include", each, t->cpu_count,
-			    PERFEVENT_OPEN_MAX);
+		return fail(EMFILE, "%zu threads on %zu CPUs are more than can be opened (%u): "
+			    "sample the whole machine (-a) and choose with --include", each,
+			    t->cpu_count, PERFEVENT_OPEN_MAX);
 	p->facts.ring_bytes = o->dumps_stack ? PERFEVENT_DUMP_RING_BYTES : PERFEVENT_RING_BYTES;
 	p->attr.wakeup_watermark = (uint32_t)p->facts.ring_bytes / 2;
 	p->rings = mem_alloc(t->cpu_count * sizeof(*p->rings));

@@ -75,8 +75,8 @@ bool perfevent_next(struct perfevent *p, struct perf_record *r);
 
 /* The numbers of the CPUs that are online; in memory the caller frees. 0 or -errno. */
 int perfevent_cpus(unsigned **cpus, size_t *count);
-/* perf_event_open for one thread (-1: any) or cgroup on one CPU (-1: any): an fd or -errno with fail
- * text. For counting, too. */
+/* perf_event_open for one thread (-1: any) or cgroup on one CPU (-1: any): an fd or -errno with
+ * fail text. For counting, too. */
 int perfevent_open_one(struct perf_event_attr *attr, const struct perfevent_target *t, int tid,
 		       int cpu);
 /* "perf_event_paranoid is 2: needs CAP_PERFMON, or ..." for a refused call; fail text is set. */

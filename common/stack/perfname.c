@@ -131,11 +131,11 @@ static int find_tracepoint(struct text system, struct text name, struct perfname
 	}
 	if (err == -ENOENT && !src_exists("sys/kernel/tracing/events") &&
 	    !src_exists("sys/kernel/debug/tracing/events"))
-		return fail(ENOENT, "tracepoints need tracefs, which is not mounted (mount -t tracefs "
-				    "tracefs /sys/kernel/tracing)");
+		return fail(ENOENT, "tracepoints need tracefs, which is not mounted "
+				    "(mount -t tracefs tracefs /sys/kernel/tracing)");
 	if (err == -ENOENT)
-		return fail(EINVAL, "there is no tracepoint %.*s:%.*s", (int)system.len, system.data,
-			    (int)name.len, name.data);
+		return fail(EINVAL, "there is no tracepoint %.*s:%.*s", (int)system.len,
+			    system.data, (int)name.len, name.data);
 	p->type = PERF_TYPE_TRACEPOINT;
 	return err < 0 ? err : 0;
 }
@@ -169,7 +169,9 @@ int perfname_parse(const char *name, struct perfname *p)
 	if (!find_plain(t, &made) && !find_raw(t, &made)) {
 		colon = memchr(t.data, ':', t.len);
 		const struct text system = { t.data, colon ? (size_t)(colon - t.data) : 0 };
-		const struct text own = { colon ? colon + 1 : "", colon ? t.len - system.len - 1 : 0 };
+		const struct text own = {
+			colon ? colon + 1 : "", colon ? t.len - system.len - 1 : 0,
+		};
 
 		if (!is_word(system) || !is_word(own))
 			return fail(EINVAL, "unknown event '%s': not one of cycles, cpu-clock, "

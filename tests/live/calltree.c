@@ -112,17 +112,17 @@ static int run_child(char **argv)
 int main(int argc, char **argv)
 {
 	pthread_t threads[64];
-	const int count = argc > 2 ? atoi(argv[2]) : 0;
+	const long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
-	seconds = argc > 1 ? atof(argv[1]) : 1;
+	seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
 	if (argc > 2 && !strcmp(argv[2], "fork"))
 		return run_child(argv);
 	if (!count)
 		run();
-	for (int i = 0; i < count && i < 64; i++)
+	for (long i = 0; i < count && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, thread, NULL))
 			return 1;
-	for (int i = 0; i < count && i < 64; i++)
+	for (long i = 0; i < count && i < 64; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
 }

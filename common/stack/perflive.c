@@ -1,4 +1,4 @@
-#include "applets/flamefold/live.h"
+#include "common/stack/perflive.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,17 +8,22 @@
 #include "common/base/fail.h"
 #include "common/base/scan.h"
 #include "common/kernel/cgroup.h"
+#include "common/kernel/procmaps.h"
 
 /* Where fields stand in records; include/uapi/linux/perf_event.h. */
 #define SAMPLE_PID_AT 16               /* behind the header and the ip */
 #define TASK_PID_AT 8                  /* COMM: pid tid; FORK, EXIT: pid ppid tid ptid */
+/* of MMAP2, <sys/mman.h> */
+#define PROT_READ_BIT 1u
 #define PROT_EXEC_BIT 4u
+#define MAP_PRIVATE_BIT 2u
+#define PATH_BYTES_MAX 4095u
 
 static char known;                     /* that something is in a hash at all */
 
-int live_open(struct live *l, struct perffold *fold, const struct perfevent *p)
+int perflive_open(struct perflive *l, struct perffold *fold, const struct perfevent *p)
 {
-	*l = (struct live){
+	*l = (struct perflive){
 		.fold = fold,
 		.events = perfevent_events(p),
 		.trailer = perfevent_trailer(p),
@@ -26,14 +31,14 @@ int live_open(struct live *l, struct perffold *fold, const struct perfevent *p)
 	return src_dir_open(&l->proc, "proc");
 }
 
-void live_close(struct live *l)
+void perflive_close(struct perflive *l)
 {
 	hash_free(&l->processes);
 	hash_free(&l->threads);
 	buf_free(&l->record);
 	if (l->fold)
 		src_dir_close(&l->proc);
-	*l = (struct live){ 0 };
+	*l = (struct perflive){ 0 };
 }
 
 /* ---- records made up ---- */
@@ -48,7 +53,7 @@ static void put_u64(struct buf *b, uint64_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
-static void begin(struct live *l, uint32_t type, uint16_t misc)
+static void begin(struct perflive *l, uint32_t type, uint16_t misc)
 {
 	buf_reset(&l->record);
 	put_u32(&l->record, type);
@@ -57,7 +62,7 @@ static void begin(struct live *l, uint32_t type, uint16_t misc)
 }
 
 /* A text with its NUL, up to a multiple of eight; then the trailer: no time, nobody. */
-static void finish(struct live *l, struct text last)
+static void finish(struct perflive *l, struct text last)
 {
 	static const char zero[64];
 	struct buf *b = &l->record;
@@ -74,7 +79,7 @@ static void finish(struct live *l, struct text last)
 	perffold_take(l->fold, l->events, &r);
 }
 
-static void tell_comm(struct live *l, uint32_t pid, uint32_t tid)
+static void tell_comm(struct perflive *l, uint32_t pid, uint32_t tid)
 {
 	char path[64];
 	struct text comm;
@@ -92,45 +97,33 @@ static void tell_comm(struct live *l, uint32_t pid, uint32_t tid)
 	finish(l, comm);
 }
 
-/* A line of /proc/PID/maps: "start-end perms pgoff major:minor inode  path" (proc(5)). */
-static void tell_map(struct live *l, uint32_t pid, struct text line)
+static void tell_map(struct perflive *l, uint32_t pid, const struct procmap *m)
 {
-	struct scan s = scan_of(line);
-	uint64_t start, end, pgoff, major, minor, inode;
-	struct text perms, path;
+	struct text path = m->path.len ? m->path : TEXT("//anon");
 
-	if (!scan_hex(&s, &start) || !scan_literal(&s, "-") || !scan_hex(&s, &end) ||
-	    !scan_word(&s, &perms) || !scan_hex(&s, &pgoff) || !scan_hex(&s, &major) ||
-	    !scan_literal(&s, ":") || !scan_hex(&s, &minor) || !scan_u64(&s, &inode))
-		return;
-	if (perms.len < 3 || perms.data[2] != 'x')
-		return;
-	scan_blanks(&s);
-	path = scan_rest(&s);
-	if (!path.len)
-		path = TEXT("//anon");
-	if (path.len > 4095)
-		path.len = 4095;
+	if (path.len > PATH_BYTES_MAX)
+		path.len = PATH_BYTES_MAX;
 	begin(l, RECORD_MMAP2, MODE_USER);
 	put_u32(&l->record, pid);
 	put_u32(&l->record, pid);
-	put_u64(&l->record, start);
-	put_u64(&l->record, end - start);
-	/* for a heap of code the kernel's own records have the address */
-	put_u64(&l->record, inode ? pgoff : start);
-	put_u32(&l->record, (uint32_t)major);
-	put_u32(&l->record, (uint32_t)minor);
-	put_u64(&l->record, inode);
+	put_u64(&l->record, m->start);
+	put_u64(&l->record, m->end - m->start);
+	/* of what has no file the kernel's own records have the address */
+	put_u64(&l->record, m->inode ? m->pgoff : m->start);
+	put_u32(&l->record, (uint32_t)m->major);
+	put_u32(&l->record, (uint32_t)m->minor);
+	put_u64(&l->record, m->inode);
 	put_u64(&l->record, 0);
-	put_u32(&l->record, PROT_EXEC_BIT | 1);
-	put_u32(&l->record, 2);        /* MAP_PRIVATE */
+	put_u32(&l->record, PROT_EXEC_BIT | PROT_READ_BIT);
+	put_u32(&l->record, MAP_PRIVATE_BIT);
 	finish(l, path);
 }
 
-static void tell_maps(struct live *l, uint32_t pid)
+static void tell_maps(struct perflive *l, uint32_t pid)
 {
 	char path[64];
 	struct text maps, line;
+	struct procmap m;
 
 	snprintf(path, sizeof(path), "%u/maps", pid);
 	const int err = src_dir_read(&l->proc, path, &maps);
@@ -143,13 +136,15 @@ static void tell_maps(struct live *l, uint32_t pid)
 		return;
 	}
 	for (struct scan s = scan_of(maps); scan_line(&s, &line);)
-		tell_map(l, pid, line);
+		if (procmap_parse(line, &m) && m.is_executable)
+			tell_map(l, pid, &m);
 }
 
 /* Groups that were there before: their paths by the number that samples have, a folder's inode. */
-static void tell_cgroup(const char *path, const char *folder, unsigned depth, long parent, void *arg)
+static void tell_cgroup(const char *path, const char *folder, unsigned depth, long parent,
+			void *arg)
 {
-	struct live *l = arg;
+	struct perflive *l = arg;
 	struct stat s;
 
 	(void)depth;
@@ -161,7 +156,7 @@ static void tell_cgroup(const char *path, const char *folder, unsigned depth, lo
 	finish(l, text_of(path));
 }
 
-int live_know_cgroups(struct live *l)
+int perflive_know_cgroups(struct perflive *l)
 {
 	struct cgroup_layout layout;
 	int err = cgroup_find(src_arena(), &layout);
@@ -188,13 +183,13 @@ static void forget(struct hash *h, uint32_t number)
 	*hash_number(h, number) = NULL;
 }
 
-void live_know(struct live *l, uint32_t pid)
+void perflive_know(struct perflive *l, uint32_t pid)
 {
 	if (is_new(&l->processes, pid) && pid)
 		tell_maps(l, pid);
 }
 
-static void before_sample(struct live *l, const struct perf_record *r)
+static void before_sample(struct perflive *l, const struct perf_record *r)
 {
 	const uint32_t pid = perf_u32(r->bytes + SAMPLE_PID_AT);
 	const uint32_t tid = perf_u32(r->bytes + SAMPLE_PID_AT + 4);
@@ -202,13 +197,13 @@ static void before_sample(struct live *l, const struct perf_record *r)
 	/* 0: the idle task; -1: it has ended already and lost its number */
 	if (!pid || pid == UINT32_MAX)
 		return;
-	live_know(l, pid);
+	perflive_know(l, pid);
 	if (is_new(&l->threads, tid))
 		tell_comm(l, pid, tid);
 }
 
 /* A child has its parent's maps and name, if those are known. */
-static void after_fork(struct live *l, const struct perf_record *r)
+static void after_fork(struct perflive *l, const struct perf_record *r)
 {
 	const uint32_t pid = perf_u32(r->bytes + TASK_PID_AT);
 	const uint32_t parent = perf_u32(r->bytes + TASK_PID_AT + 4);
@@ -227,7 +222,7 @@ static void after_fork(struct live *l, const struct perf_record *r)
 		forget(&l->threads, tid);
 }
 
-static void after_comm(struct live *l, const struct perf_record *r)
+static void after_comm(struct perflive *l, const struct perf_record *r)
 {
 	is_new(&l->threads, perf_u32(r->bytes + TASK_PID_AT + 4));
 	/* exec: all its maps come as records */
@@ -235,7 +230,7 @@ static void after_comm(struct live *l, const struct perf_record *r)
 		is_new(&l->processes, perf_u32(r->bytes + TASK_PID_AT));
 }
 
-static void after_exit(struct live *l, const struct perf_record *r)
+static void after_exit(struct perflive *l, const struct perf_record *r)
 {
 	const uint32_t pid = perf_u32(r->bytes + TASK_PID_AT);
 	const uint32_t tid = perf_u32(r->bytes + TASK_PID_AT + 8);
@@ -245,7 +240,7 @@ static void after_exit(struct live *l, const struct perf_record *r)
 		forget(&l->processes, pid);
 }
 
-void live_take(struct live *l, const struct perf_record *r)
+void perflive_take(struct perflive *l, const struct perf_record *r)
 {
 	if (r->size >= SAMPLE_PID_AT + 8) {
 		if (r->type == RECORD_SAMPLE)

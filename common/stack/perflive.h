@@ -3,8 +3,8 @@
  * records made up from /proc when a sample first needs them. What begins later is told by records
  * of the kernel.
  */
-#ifndef APPLETS_FLAMEFOLD_LIVE_H
-#define APPLETS_FLAMEFOLD_LIVE_H
+#ifndef STACK_PERFLIVE_H
+#define STACK_PERFLIVE_H
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
@@ -12,23 +12,23 @@
 #include "common/stack/perfevent.h"
 #include "common/stack/perffold.h"
 
-struct live {
+struct perflive {
 	struct perffold *fold;
 	const struct perf_events *events;
 	size_t trailer;                /* bytes behind the fields of a record */
 	struct hash processes, threads;        /* by number, those that are known */
 	struct src_dir proc;
 	struct buf record;
-	uint64_t gone, refused;        /* processes whose maps could not be read any more, or ever */
+	uint64_t gone, refused;        /* processes whose maps could not be read any more, ever */
 };
 
-int live_open(struct live *l, struct perffold *fold, const struct perfevent *p);
-void live_close(struct live *l);
+int perflive_open(struct perflive *l, struct perffold *fold, const struct perfevent *p);
+void perflive_close(struct perflive *l);
 /* A record of the rings: what it needs first, then itself. */
-void live_take(struct live *l, const struct perf_record *r);
+void perflive_take(struct perflive *l, const struct perf_record *r);
 /* Reads a process before the first sample of it comes. */
-void live_know(struct live *l, uint32_t pid);
+void perflive_know(struct perflive *l, uint32_t pid);
 /* The paths of all control groups, for --by cgroup. 0 or -errno with fail text. */
-int live_know_cgroups(struct live *l);
+int perflive_know_cgroups(struct perflive *l);
 
 #endif
