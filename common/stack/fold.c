@@ -1,7 +1,6 @@
 #include "common/stack/fold.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +48,8 @@ struct fold {
 	double *part[2];
 	uint32_t count;
 	size_t cap;
+	uint32_t nodes_max;
+	size_t bytes_max;
 };
 
 static uint64_t mix(uint64_t h)
@@ -77,7 +78,8 @@ static uint32_t hash_text(struct text t)
 	if (t.len < 8) {
 		uint64_t v = 0;
 
-		memcpy(&v, p, t.len);
+		if (t.len)
+			memcpy(&v, p, t.len);
 		return (uint32_t)mix(h ^ v);
 	}
 	for (size_t left = t.len; left > 8; left -= 8, p += 8) {
@@ -120,7 +122,14 @@ struct fold *fold_new(void)
 	f->cap = 1024;
 	f->nodes = mem_alloc(f->cap * sizeof(*f->nodes));
 	f->count = 1;
+	fold_limit(f, FOLD_NODES_MAX, FOLD_NAMES_BYTES_MAX);
 	return f;
+}
+
+void fold_limit(struct fold *f, uint32_t nodes, uint32_t name_bytes)
+{
+	f->nodes_max = nodes < FOLD_NODES_MAX ? nodes : FOLD_NODES_MAX;
+	f->bytes_max = name_bytes < FOLD_NAMES_BYTES_MAX ? name_bytes : FOLD_NAMES_BYTES_MAX;
 }
 
 void fold_free(struct fold *f)
@@ -148,7 +157,7 @@ struct text fold_name_text(const struct fold *f, uint32_t name)
 
 static uint32_t add_name(struct fold *f, struct text name)
 {
-	if (f->bytes_len + name.len > FOLD_NAMES_BYTES_MAX)
+	if (f->bytes_len + name.len > f->bytes_max)
 		return FOLD_FULL;
 	f->names = mem_grow(f->names, &f->name_cap, f->name_count + 1u, sizeof(*f->names));
 	f->bytes = mem_grow(f->bytes, &f->bytes_cap, f->bytes_len + name.len, 1);
@@ -207,7 +216,7 @@ static void nodes_reserve(struct fold *f)
 
 static uint32_t add_node(struct fold *f, uint32_t parent, uint32_t name)
 {
-	if (f->count >= FOLD_NODES_MAX)
+	if (f->count >= f->nodes_max)
 		return FOLD_FULL;
 	nodes_reserve(f);
 	f->nodes[f->count] = (struct node){ .parent = parent, .name = name };
@@ -302,7 +311,7 @@ uint64_t fold_weight(const struct fold *f, uint32_t node, unsigned side)
 {
 	uint64_t w = f->weight[side] ? f->weight[side][node] : 0;
 
-	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)round(f->part[side][node]), &w))
+	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)(f->part[side][node] + 0.5), &w))
 		w = UINT64_MAX;
 	return w;
 }

@@ -99,14 +99,14 @@ void perffold_chain_add(struct perffold *pf, uint64_t address);
 void perffold_chain(struct perffold *pf, const struct process *p, const struct perf_sample *s,
 		    const uint64_t **chain, size_t *count);
 
-struct symbols_map perffold_symbols_map(struct perffold *pf, const struct process *p,
-					const struct process_map *m);
-
 /* Appends the names of one address to pf->names, leaf first. */
 void perffold_name(struct perffold *pf, struct process *p, uint64_t address, enum cpumode mode,
 		   bool is_return);
 /* Opens the file of a new map while it is there. */
 void perffold_prepare(struct perffold *pf, const struct process *p, const struct process_map *m);
+/* As symbols want it; p NULL: of the kernel. */
+struct symbols_map perffold_symbols_map(struct perffold *pf, const struct process *p,
+					const struct process_map *m);
 void perffold_name_text(struct perffold *pf, struct text name);
 
 #endif

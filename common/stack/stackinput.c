@@ -299,6 +299,11 @@ bool stack_input_is_plain(const struct stack_input *in)
 	return in->compression == COMPRESSION_NONE && in->encoding == ENCODING_BYTES;
 }
 
+struct text stack_input_waiting(const struct stack_input *in)
+{
+	return (struct text){ in->bytes ? in->bytes + in->from : "", in->len - in->from };
+}
+
 long stack_input_read(struct stack_input *in, void *to, size_t size)
 {
 	struct text start;

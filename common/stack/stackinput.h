@@ -28,6 +28,9 @@ int stack_input_start(struct stack_input *in, struct text *start);
 int stack_input_error(const struct stack_input *in);
 bool stack_input_is_plain(const struct stack_input *in);       /* the file's own bytes */
 
+/* Of a plain input: all that was read of it and not handed out yet. For who goes on with the fd. */
+struct text stack_input_waiting(const struct stack_input *in);
+
 /* The next bytes: how many, 0 at the end, -errno with fail text. For what is no text. */
 long stack_input_read(struct stack_input *in, void *to, size_t size);
 

@@ -1,11 +1,13 @@
 /*
- * A program whose stacks are known, for tests of profiles: `steady` takes three times as much time
- * as `brief`, both called from `work`, below `deeper` eight times in a row; with -t in that many
- * threads; with -f a child does the same and then becomes this program under another name (exec).
- * Its name has a blank, a colon and brackets.
+ * A program whose call tree and split of time are known: main calls run, which calls work_a,
+ * work_b and work_c, whose leaves turn the same loop 60, 30 and 10 times out of 100.
+ *
+ *   calltree SECONDS        runs about that long in one thread, ends with status 0
+ *   calltree SECONDS N      the same in N threads that are called "worker"
+ *   calltree SECONDS fork   in a child that execs itself under another name
  */
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,110 +16,113 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEPTH 8
-#define THREADS_MAX 64
-#define NOINLINE __attribute__((noinline, noclone))
+#define TURNS 400000                   /* of the loop in one hundredth: about 100 us */
+#define NOINLINE __attribute__((noipa))
 
-static double seconds = 0.2;
-static volatile unsigned long sink;
+static double seconds;
 
-static double cpu_seconds(void)
+/* Not a tail call, and the frame stays. */
+#define STAY() __asm__ volatile("" ::: "memory")
+
+static NOINLINE void leaf_a(uint64_t turns)
+{
+	for (volatile uint64_t i = 0; i < turns; i++)
+		;
+	STAY();
+}
+
+static NOINLINE void leaf_b(uint64_t turns)
+{
+	for (volatile uint64_t i = 0; i < turns; i++)
+		;
+	STAY();
+}
+
+static NOINLINE void leaf_c(uint64_t turns)
+{
+	for (volatile uint64_t i = 0; i < turns; i++)
+		;
+	STAY();
+}
+
+static NOINLINE void work_a(void)
+{
+	leaf_a(60 * (uint64_t)TURNS / 10);
+	STAY();
+}
+
+static NOINLINE void middle_b(void)
+{
+	leaf_b(30 * (uint64_t)TURNS / 10);
+	STAY();
+}
+
+static NOINLINE void work_b(void)
+{
+	middle_b();
+	STAY();
+}
+
+static NOINLINE void work_c(void)
+{
+	leaf_c(10 * (uint64_t)TURNS / 10);
+	STAY();
+}
+
+static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static NOINLINE void spin(unsigned long rounds)
+static NOINLINE void run(void)
 {
-	for (unsigned long i = 0; i < rounds; i++)
-		sink += i * i;
-}
+	const double end = now() + seconds;
 
-static NOINLINE void brief(void)
-{
-	spin(20000);
-	sink++;
-}
-
-static NOINLINE void steady(void)
-{
-	spin(60000);
-	sink++;
-}
-
-static NOINLINE void work(void)
-{
-	const double end = cpu_seconds() + seconds;
-
-	while (cpu_seconds() < end) {
-		brief();
-		steady();
+	while (now() < end) {
+		work_a();
+		work_b();
+		work_c();
 	}
+	STAY();
 }
 
-static NOINLINE void deeper(int depth)
+static void *thread(void *arg)
 {
-	if (depth)
-		deeper(depth - 1);
-	else
-		work();
-	sink++;
-}
-
-static void *thread(void *unused)
-{
-	(void)unused;
-	deeper(DEPTH);
+	(void)arg;
+	prctl(PR_SET_NAME, "worker");
+	run();
 	return NULL;
 }
 
-static void fork_and_exec(char **argv)
+static int run_child(char **argv)
 {
-	char for_it[32];
-	const pid_t child = fork();
+	const pid_t pid = fork();
+	int status = 1;
 
-	if (child < 0)
-		return;
-	if (!child) {
-		prctl(PR_SET_NAME, "kid/0:2");
-		deeper(DEPTH);
-		snprintf(for_it, sizeof(for_it), "%g", seconds);
-		execl("/proc/self/exe", argv[0], "-n", "grown up", "-s", for_it, (char *)NULL);
+	if (!pid) {
+		execl("/proc/self/exe", "calltree-child", argv[1], NULL);
 		_exit(127);
 	}
-	waitpid(child, NULL, 0);
+	return pid < 0 || waitpid(pid, &status, 0) < 0 || status ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS_MAX];
-	int count = 0, option;
-	bool forks = false;
-	const char *name = "we ird:1 (x) 7";
+	pthread_t threads[64];
+	const long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
-	while ((option = getopt(argc, argv, "s:t:fn:")) != -1) {
-		if (option == 's')
-			seconds = strtod(optarg, NULL);
-		else if (option == 't')
-			count = (int)strtol(optarg, NULL, 10);
-		else if (option == 'f')
-			forks = true;
-		else if (option == 'n')
-			name = optarg;
-		else
-			return 2;
-	}
-	prctl(PR_SET_NAME, name);
-	for (int i = 0; i < count && i < THREADS_MAX; i++)
+	seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
+	if (argc > 2 && !strcmp(argv[2], "fork"))
+		return run_child(argv);
+	if (!count)
+		run();
+	for (long i = 0; i < count && i < 64; i++)
 		if (pthread_create(&threads[i], NULL, thread, NULL))
 			return 1;
-	for (int i = 0; i < count && i < THREADS_MAX; i++)
+	for (long i = 0; i < count && i < 64; i++)
 		pthread_join(threads[i], NULL);
-	if (!count)
-		deeper(DEPTH);
-	if (forks)
-		fork_and_exec(argv);
 	return 0;
 }
