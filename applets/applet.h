@@ -26,8 +26,12 @@ struct mode {
 	/* What of the host the options leave, as they were typed; NULL (also the result): all of
 	 * it. */
 	const char *(*narrowed)(struct arena *a);
+	/* -o: the file that takes the place of standard output (outfile.h); NULL (also the result):
+	 * none. */
+	const char *(*output)(void);
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
+	bool has_no_root; /* what it reads is named by the user: neither --save nor --root */
 	bool once;                         /* one report unless a count is given (triage) */
 	uint64_t interval_ns;              /* default; 0: 1 s */
 
@@ -82,5 +86,8 @@ struct shared_options {
 	unsigned keep_frames; /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;
+
+/* A signal asked for the end: for modes that own their time. */
+bool run_is_interrupted(void);
 
 #endif

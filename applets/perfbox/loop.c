@@ -14,6 +14,7 @@
 #include "common/kernel/environment.h"
 #include "common/kernel/load.h"
 #include "common/kernel/source.h"
+#include "common/report/outfile.h"
 #include "common/report/redact.h"
 #include "common/report/screen.h"
 #include "version.h"
@@ -22,6 +23,12 @@
 #define INTERVAL_MAX_NS (366ull * 86400 * 1000000000ull)
 
 static volatile sig_atomic_t interrupted;
+static struct outfile *outfile;        /* NULL: standard output */
+
+bool run_is_interrupted(void)
+{
+	return interrupted;
+}
 
 /* The first signal asks for the last, partial interval; a second one ends at once. */
 static void on_signal(int number)
@@ -131,8 +138,11 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 	return 0;
 }
 
-static int check_choices(void)
+static int check_choices(const struct mode *mode)
 {
+	if (mode->has_no_root && (choices.save || choices.root))
+		return fail(EINVAL, "%s: its inputs are the recordings it is given",
+			    choices.save ? "--save" : "--root");
 	if (choices.json + choices.tsv + choices.openmetrics > 1)
 		return fail(EINVAL, "--json, --tsv and --openmetrics exclude each other");
 	if (choices.workload && !choices.save)
@@ -162,14 +172,35 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 		.quiet = shared.quiet,
 		.past = shared.past,
 	};
+	const char *path = mode->output ? mode->output() : NULL;
 	int err = parse_states(&config.states);
 
 	if (err < 0)
 		return err;
-	if (config.format == OUT_PEOPLE && !choices.root && mode->wants_screen &&
+	if (path) {
+		err = outfile_open(path, &outfile);
+		if (err < 0)
+			return err == -EINVAL ? -EINVAL : -EIO;
+		config.to = outfile_stream(outfile);
+	}
+	if (!path && config.format == OUT_PEOPLE && !choices.root && mode->wants_screen &&
 	    mode->wants_screen())
 		config.to = screen_open(&config.width);
-	return out_open(&config, out);
+	err = out_open(&config, out);
+	if (err < 0) {
+		outfile_close(outfile, false);
+		outfile = NULL;
+	}
+	return err;
+}
+
+/* After out_close, with what came of it. */
+static int close_outfile(int err)
+{
+	const int closed = outfile_close(outfile, err >= 0);
+
+	outfile = NULL;
+	return err >= 0 ? closed : err;
 }
 
 static int save_records(const struct applet *applet, const struct mode *mode)
@@ -331,7 +362,10 @@ static int finish(const struct applet *applet, struct out *out, int err)
 	if (err < 0 && err != -EPIPE)
 		complain(applet);
 	int closed = out_close(out);
+	const int kept = close_outfile(err < 0 ? err : closed);
 
+	if (err >= 0 && closed >= 0)
+		closed = kept;
 	screen_close();
 	if (err >= 0 && closed < 0) {
 		err = closed;
@@ -357,7 +391,7 @@ static int refuse(const struct applet *applet, int err)
 int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv)
 {
 	struct out *out = NULL;
-	int err = check_choices();
+	int err = check_choices(mode);
 
 	if (err >= 0)
 		err = parse_interval(mode, &argc, argv);
@@ -369,6 +403,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 	if (err < 0) {
 		complain(applet);
 		out_close(out);
+		close_outfile(-EIO);
 		screen_close();
 		return 3;
 	}
@@ -382,6 +417,7 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 		if (mode->stop)
 			mode->stop();
 		out_close(out);
+		close_outfile(-EIO);
 		screen_close();
 		return src_close(), status;
 	}

@@ -95,6 +95,18 @@ void out_frame_begin(struct out *o, uint64_t realtime_ns)
 	o->realtime_ns = realtime_ns;
 }
 
+enum out_format out_format(const struct out *o)
+{
+	return o->config.format;
+}
+
+FILE *out_stream(struct out *o)
+{
+	/* not by line: nothing was written yet */
+	setvbuf(o->to, NULL, _IOFBF, WRITE_AT);
+	return o->to;
+}
+
 struct arena *out_arena(struct out *o)
 {
 	return &o->frame;

@@ -48,6 +48,12 @@ int out_open(const struct out_config *config, struct out **out);
 struct out *out_collect(const char *applet);
 
 void out_frame_begin(struct out *o, uint64_t realtime_ns);
+enum out_format out_format(const struct out *o);
+/*
+ * For modes whose output is not rows (folded stacks, pictures): where it goes. Written before the
+ * first out_frame_end and flushed there; what failed is an error of the caller or of out_close.
+ */
+FILE *out_stream(struct out *o);
 struct arena *out_arena(struct out *o);         /* strings of rows; until the next frame begins */
 /* False: rows are dropped (out_collect), so only what findings need must be read. */
 bool out_wants_rows(const struct out *o);
