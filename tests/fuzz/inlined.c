@@ -24,7 +24,7 @@ static void ask(struct elfsym_inline *i, uint64_t address)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *image = malloc(size + 1);
-	uint64_t address = 0x1000;
+	uint64_t address = 0;
 
 	memcpy(image, data, size);
 	if (size >= 8)
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elfsym_inline *i = f ? elfsym_inline_new(f, NULL) : NULL;
 
 	if (i)
-		for (uint64_t at = 0x1000; at < 0x2000; at += 0x40)
+		for (uint64_t at = 0x280; at < 0x1400; at += 0x30)
 			ask(i, at);
 	if (i)
 		ask(i, address);
