@@ -6,7 +6,8 @@
 #   make SAN=address,undefined   with sanitizers, glibc dynamic
 #   make BPF=0              without clang and bpftool: modes that need BPF say it is not built in
 #   make CC=clang V=1 WERROR=1   another compiler; show commands; warnings are errors, the linker's too
-#   make check live fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make check live browser fuzz fuzz-all bench update     see tests/run and scripts/bench
+#   make corpus CORPUS=DIR      stacks as other tools fold them, see tests/corpus-differences.md
 #   make unit replay fuzzers                       what check and fuzz run
 #   make install uninstall DESTDIR= PREFIX=/usr/local
 
@@ -66,18 +67,18 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
-DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic
+DYNAMIC_LIBS := -Wl,-Bstatic $(LIBS) -Wl,-Bdynamic -lm
 
 # Kinds of objects, each in a folder of its own so that flags never mix: the program's, those for
 # libFuzzer, and those that replay its corpus (with SAN the program's objects will do).
 obj.CC := $(CC)
 obj.FLAGS := $(BASE_FLAGS) $(OPTIMIZE) $(if $(SAN),$(call SANITIZE,$(SAN))) $(CFLAGS)
 obj.LINK := $(if $(SAN),$(DYNAMIC) $(call SANITIZE,$(SAN)),$(STATIC)) $(LDFLAGS)
-obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS))
+obj.LIBS := $(if $(SAN),$(DYNAMIC_LIBS),$(LIBS) -lm)
 fuzz-obj.CC := $(CLANG)
 fuzz-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,fuzzer-no-link$(comma)$(MEMORY))
 replay-obj.CC := $(CC)
@@ -85,7 +86,7 @@ replay-obj.FLAGS := $(BASE_FLAGS) -O1 -g $(call SANITIZE,$(MEMORY))
 REPLAY := $(if $(SAN),obj,replay-obj)
 REPLAY_SAN := $(or $(SAN),$(MEMORY))
 
-.PHONY: all unit replay fuzzers helpers check live update fuzz fuzz-all bench install uninstall clean FORCE
+.PHONY: all unit replay fuzzers helpers check live browser update fuzz fuzz-all bench corpus install uninstall clean FORCE
 all: $(O)/perfbox
 
 GENERATED := $(O)/gen/version.h $(SKELETONS)
@@ -98,6 +99,7 @@ $(O)/$(1)/%.o: %.c $(O)/$(1)/flags | $(GENERATED)
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
 	$$(Q)$$($(1).CC) $$($(1).FLAGS) -MMD -MP -c -o $$@ $$<
+$(O)/$(1)/common/stack/flamegraph_script.o: common/stack/flamegraph.css common/stack/flamegraph.js
 $(1).COMMON := $(COMMON_SOURCES:%.c=$(O)/$(1)/%.o)
 endef
 $(foreach k,obj fuzz-obj replay-obj,$(eval $(call kind,$(k))))
@@ -205,7 +207,19 @@ fuzzers: $(FUZZERS:%=$(O)/fuzz/%)
 replay: $(FUZZERS:%=$(O)/replay/%)
 helpers: $(HELPERS:%=$(O)/tests/live/%)
 
+define link_with_common
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
+endef
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
+# Programs that are no applets, for tests/corpus.sh, tests/browser and scripts/bench.
+$(O)/tests/helper/%: $(O)/obj/tests/helper/%.o $(obj.COMMON) $(O)/gen/objects
+	$(link_with_common)
+
+# Measurements from inside: like the units, they see common/ alone.
+$(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(obj.COMMON) $(O)/gen/objects
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(obj.LINK) -o $@ $< $(obj.COMMON) $(obj.LIBS)
@@ -224,22 +238,27 @@ $(O)/replay/%: $(O)/$(REPLAY)/tests/fuzz/%.o $(O)/$(REPLAY)/tests/fuzz/replay.o 
 $(O)/tests/live/%: tests/live/%.c $(O)/obj/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_FLAGS) -O2 -MMD -MP -MF $@.d $(STATIC) -o $@ $<
+	$(Q)$(CC) $(BASE_FLAGS) -O2 -fno-omit-frame-pointer -MMD -MP -MF $@.d $(STATIC) -o $@ $<
 
 RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(BPF)'
 
 check: all unit replay
 	@$(RUN) tests/run check
-live: all helpers
+# some live tests run a unit: where only root can (inside namespaces), or on what they recorded
+live: all helpers $(addprefix $(O)/tests/unit/,netns sockowner perforacle)
 	@$(RUN) tests/run live
+browser: all $(O)/tests/helper/flamegraph
+	@$(RUN) tests/run browser
 update: all
 	@$(RUN) tests/run update
 fuzz: fuzzers
 	@$(RUN) tests/run fuzz
 fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
-bench: all helpers
+bench: all helpers $(O)/tests/bench/owners $(O)/tests/helper/foldtext
 	@$(RUN) scripts/bench
+corpus: $(O)/tests/helper/foldtext
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all

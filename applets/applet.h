@@ -26,8 +26,12 @@ struct mode {
 	/* What of the host the options leave, as they were typed; NULL (also the result): all of
 	 * it. */
 	const char *(*narrowed)(struct arena *a);
+	/* -o: the file that takes the place of standard output (outfile.h); NULL (also the result):
+	 * none. */
+	const char *(*output)(void);
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
+	bool has_no_root; /* what it reads is named by the user: neither --save nor --root */
 	bool once;                         /* one report unless a count is given (triage) */
 	uint64_t interval_ns;              /* default; 0: 1 s */
 
@@ -37,6 +41,20 @@ struct mode {
 	/* One frame: the first call is the baseline and prints nothing (unless
 	 * src_frame()->is_only). 0 or LOOK_ bits; -errno ends the run. */
 	int (*look)(struct out *out);
+	/*
+	 * A sample between two looks (see src_sample_begin), called while the loop waits; never in
+	 * a replay. Returns in how many ns the next one is wanted; 0: none before the next look.
+	 * NULL: no samples.
+	 */
+	uint64_t (*poll)(void);
+	/*
+	 * Live, instead of the loop's own sleep: waits till CLOCK_MONOTONIC is due_ns, half a
+	 * second at most. 1: the next frame now; 0: not yet; -1: the last one, then the end. NULL:
+	 * the loop sleeps.
+	 */
+	int (*wait)(uint64_t due_ns);
+	/* Whether people at a terminal get a screen redrawn in place (screen.h); NULL: no. */
+	bool (*wants_screen)(void);
 	/* Or it owns its time: returns 0 or -errno. */
 	int (*run)(struct out *out);
 	/* Back as before start; may be called after a failed start. */
@@ -61,11 +79,15 @@ struct shared_options {
 	bool past;                         /* --past: list since-boot counters */
 	bool verbose;                      /* -v */
 	bool quiet;                        /* -q */
+	bool no_header;                    /* --no-header */
 	uint64_t interval_ns,
 		count; /* as asked; count NA_U64: until interrupted; start may change it */
 	bool has_count;                    /* count was typed */
 	unsigned keep_frames; /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;
+
+/* A signal asked for the end: for modes that own their time. */
+bool run_is_interrupted(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/na.h"
 #include "common/kernel/source.h"
 
 static void refuse(struct part *part)
@@ -52,7 +53,29 @@ void parts_look(struct parts *p)
 		out_frame_begin(part->out, src_frame()->realtime_ns);
 		if (!part->refused && part->mode->look(part->out) < 0)
 			refuse(part);
+		part->poll_ns = part->refused || !part->mode->poll ? NA_U64 : 0;
 	}
+}
+
+uint64_t parts_poll(struct parts *p)
+{
+	uint64_t first_ns = NA_U64, now_ns;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct part *part = &p->items[i];
+
+		if (part->poll_ns <= src_now_ns() && part->poll_ns != NA_U64) {
+			uint64_t next_ns = part->mode->poll();
+
+			part->poll_ns = next_ns ? src_now_ns() + next_ns : NA_U64;
+		}
+		if (part->poll_ns < first_ns)
+			first_ns = part->poll_ns;
+	}
+	now_ns = src_now_ns();
+	if (first_ns == NA_U64)
+		return 0;
+	return first_ns > now_ns ? first_ns - now_ns : 1;
 }
 
 void parts_stop(struct parts *p)

@@ -12,6 +12,7 @@ struct part {
 	const struct mode *mode;
 	struct out *out;               /* keeps what the look found */
 	bool is_started;
+	uint64_t poll_ns;              /* when its next sample is due; NA_U64: none is wanted */
 	const char *refused; /* why it did not start or its last look failed; NULL: it works */
 };
 
@@ -27,6 +28,8 @@ int parts_start(struct parts *p, const struct applet *only, const char *option);
 
 /* One frame of each. A part whose look fails is not asked again. */
 void parts_look(struct parts *p);
+/* Takes the samples that are due; as mode->poll. */
+uint64_t parts_poll(struct parts *p);
 void parts_stop(struct parts *p);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -76,7 +77,7 @@ struct pid {
 };
 
 struct task_struct {
-	int pid;
+	int pid, tgid;
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
 	unsigned int on_rq;            /* a byte in 7.2; CO-RE lets only unsigned ones shrink */
 	unsigned int on_cpu;           /* CONFIG_SMP */
@@ -91,6 +92,66 @@ struct task_struct___6_12 {
 	struct sched_entity___6_12 se;
 };
 
+/* include/linux/fs.h */
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+/* include/net/net_namespace.h, include/linux/ns_common.h */
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;               /* CONFIG_NET_NS */
+} possible_net_t;
+
+/* include/net/sock.h */
+struct in6_addr {
+	__u8 s6_addr[16];
+};
+
+struct sock_common {
+	unsigned short skc_family, skc_num;    /* skc_num: local port, host order */
+	__be32 skc_rcv_saddr;
+	struct in6_addr skc_v6_rcv_saddr;
+	possible_net_t skc_net;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+/* include/linux/netdevice.h, include/linux/skbuff.h */
+struct net_device {
+	possible_net_t nd_net;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	unsigned char *head;
+	__u16 network_header, transport_header;        /* from head */
+};
+
+/* include/net/dropreason-core.h; numbers differ between kernels */
+enum skb_drop_reason {
+	SKB_DROP_REASON_TCP_LISTEN_OVERFLOW = 1,
+};
+
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */
 struct seq_file;
 
@@ -101,6 +162,40 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;      /* NULL behind the last one */
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	__u32 fd;
+	struct file *file;             /* NULL behind the last one */
+};
+
+/* include/net: inet_hashtables.h, inet_connection_sock.h, inet_timewait_sock.h */
+struct inet_bind_bucket {
+	unsigned short port;
+	signed char fastreuse, fastreuseport;  /* below 0: connect() made it */
+};
+
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+};
+
+struct inet_timewait_sock {
+	struct inet_bind_bucket *tw_tb;
+};
+
+struct tcp_timewait_sock {
+	struct inet_timewait_sock tw_sk;
+};
+
+struct bpf_iter__tcp {                 /* net/ipv4/tcp_ipv4.c */
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common; /* NULL behind the last one */
 };
 
 #pragma clang attribute pop

@@ -140,25 +140,6 @@ static void add_bursts(struct arena *a, struct finding *f, const struct group *g
 				"expiration), unless patched");
 }
 
-static const char *shell_word(struct arena *a, const char *word)
-{
-	for (const char *p = word; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-		      (*p >= '0' && *p <= '9') || strchr("/._-:@+=,", *p))) {
-			struct buf b = { 0 };
-
-			buf_add_char(&b, '\'');
-			for (p = word; *p; p++)
-				buf_add_text(&b, *p == '\'' ? "'\\''" : (char[2]){ *p, '\0' });
-			buf_add_char(&b, '\'');
-			const char *quoted = arena_text(a, buf_text(&b));
-
-			buf_free(&b);
-			return quoted;
-		}
-	return word;
-}
-
 static const char *cpus_text(struct arena *a, double cpus)
 {
 	return isnan(cpus) ? "-" : arena_printf(a, "%.2f", cpus);
@@ -208,7 +189,7 @@ static void report_throttled(struct out *out, const struct look *now, size_t i,
 	else
 		finding_proof(f, "throttled_time +%llu in /%s/cpu.stat",
 			      (unsigned long long)g->throttled_ns, folder ? folder : g->folder);
-	finding_next(f, "perfbox cpuwait -G %s 1", shell_word(a, path));
+	finding_next(f, "perfbox cpuwait -G %s 1", out_shell_word(a, path));
 	out_finding(out, f);
 }
 

@@ -442,6 +442,20 @@ static void look_cgroup(struct capability *row)
 		set_ok(row, why);
 }
 
+static void look_memory(struct capability *row)
+{
+	struct cgroup_layout layout;
+
+	if (cgroup_find(src_arena(), &layout) < 0 || !layout.memory.version)
+		set(row, "absent", "no hierarchy has the memory controller",
+		    "the memory controller, enabled and mounted");
+	else if (layout.has_namespace)
+		set(row, "limited", "limits of groups above ours are hidden",
+		    "the host's cgroup namespace (docker --cgroupns=host)");
+	else
+		set_ok(row, arena_printf(src_arena(), "/%s", layout.memory.mount));
+}
+
 static void look_schedstat(struct capability *row)
 {
 	struct task_schedstat stat;
@@ -549,6 +563,7 @@ static const struct {
 	{ "schedstat", look_schedstat },
 	{ "psi", look_psi },
 	{ "cgroup", look_cgroup },
+	{ "memory", look_memory },
 	{ "kmsg", look_kmsg },
 	{ "netns", look_netns },
 	{ "rtnetlink", look_rtnetlink },

@@ -14,31 +14,43 @@
 #include "common/kernel/environment.h"
 #include "common/kernel/load.h"
 #include "common/kernel/source.h"
+#include "common/report/outfile.h"
 #include "common/report/redact.h"
+#include "common/report/screen.h"
 #include "version.h"
 
 #define INTERVAL_MIN_NS 1000000ull                       /* 1 ms */
 #define INTERVAL_MAX_NS (366ull * 86400 * 1000000000ull)
 
 static volatile sig_atomic_t interrupted;
+static struct outfile *outfile;        /* NULL: standard output */
 
-static void on_signal(int signal)
+bool run_is_interrupted(void)
 {
-	(void)signal;
-	interrupted = 1;
+	return interrupted;
 }
 
 /* The first signal asks for the last, partial interval; a second one ends at once. */
+static void on_signal(int number)
+{
+	if (interrupted) {
+		screen_restore();
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	interrupted = 1;
+}
+
 static void catch_signals(void)
 {
-	struct sigaction once = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction ask = { .sa_handler = on_signal };
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		struct sigaction before;
 
 		if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(ending[i], &once, NULL);
+			sigaction(ending[i], &ask, NULL);
 	}
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -126,8 +138,11 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 	return 0;
 }
 
-static int check_choices(void)
+static int check_choices(const struct mode *mode)
 {
+	if (mode->has_no_root && (choices.save || choices.root))
+		return fail(EINVAL, "%s: its inputs are the recordings it is given",
+			    choices.save ? "--save" : "--root");
 	if (choices.json + choices.tsv + choices.openmetrics > 1)
 		return fail(EINVAL, "--json, --tsv and --openmetrics exclude each other");
 	if (choices.workload && !choices.save)
@@ -153,13 +168,39 @@ static int open_output(const struct applet *applet, const struct mode *mode, str
 		.columns = choices.columns,
 		.sort = choices.sort,
 		.top = choices.top,
-		.no_header = choices.no_header,
+		.no_header = shared.no_header,
 		.quiet = shared.quiet,
 		.past = shared.past,
 	};
+	const char *path = mode->output ? mode->output() : NULL;
 	int err = parse_states(&config.states);
 
-	return err < 0 ? err : out_open(&config, out);
+	if (err < 0)
+		return err;
+	if (path) {
+		err = outfile_open(path, &outfile);
+		if (err < 0)
+			return err == -EINVAL ? -EINVAL : -EIO;
+		config.to = outfile_stream(outfile);
+	}
+	if (!path && config.format == OUT_PEOPLE && !choices.root && mode->wants_screen &&
+	    mode->wants_screen())
+		config.to = screen_open(&config.width);
+	err = out_open(&config, out);
+	if (err < 0) {
+		outfile_close(outfile, false);
+		outfile = NULL;
+	}
+	return err;
+}
+
+/* After out_close, with what came of it. */
+static int close_outfile(int err)
+{
+	const int closed = outfile_close(outfile, err >= 0);
+
+	outfile = NULL;
+	return err >= 0 ? closed : err;
 }
 
 static int save_records(const struct applet *applet, const struct mode *mode)
@@ -197,12 +238,33 @@ static void begin_redaction(void)
 	redact_on(arena_text(src_arena(), boot_id));
 }
 
-static void wait_until(uint64_t due_ns)
+static void sleep_until(uint64_t due_ns)
 {
 	struct timespec t = { (time_t)(due_ns / 1000000000ull), (long)(due_ns % 1000000000ull) };
 
 	while (!interrupted && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
 		;
+}
+
+/* The time until the next look: the mode's own wait, or asleep but for the samples it takes. */
+static void wait_until(const struct mode *mode, uint64_t due_ns)
+{
+	uint64_t next_ns, now_ns;
+
+	while (mode->wait && !interrupted) {
+		int ready = mode->wait(due_ns);
+
+		interrupted |= ready < 0;
+		if (ready > 0)
+			return;
+	}
+	while (mode->poll && !interrupted && (next_ns = mode->poll())) {
+		now_ns = src_now_ns();
+		if (now_ns + next_ns >= due_ns)
+			break;
+		sleep_until(now_ns + next_ns);
+	}
+	sleep_until(due_ns);
 }
 
 /* One look, printed unless it is the baseline or the mode says that nobody waits for it. LOOK_ bits
@@ -259,10 +321,9 @@ static int look_frames(const struct applet *applet, const struct mode *mode, str
 			continue;
 		uint64_t now_ns = src_now_ns();
 
-		do
+		while (due_ns <= now_ns)
 			due_ns += shared.interval_ns;
-		while (due_ns <= now_ns);
-		wait_until(due_ns);
+		wait_until(mode, due_ns);
 	}
 	return err;
 }
@@ -301,7 +362,11 @@ static int finish(const struct applet *applet, struct out *out, int err)
 	if (err < 0 && err != -EPIPE)
 		complain(applet);
 	int closed = out_close(out);
+	const int kept = close_outfile(err < 0 ? err : closed);
 
+	if (err >= 0 && closed >= 0)
+		closed = kept;
+	screen_close();
 	if (err >= 0 && closed < 0) {
 		err = closed;
 		if (err != -EPIPE)
@@ -326,7 +391,7 @@ static int refuse(const struct applet *applet, int err)
 int loop_run(const struct applet *applet, const struct mode *mode, int argc, char **argv)
 {
 	struct out *out = NULL;
-	int err = check_choices();
+	int err = check_choices(mode);
 
 	if (err >= 0)
 		err = parse_interval(mode, &argc, argv);
@@ -338,6 +403,8 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 	if (err < 0) {
 		complain(applet);
 		out_close(out);
+		close_outfile(-EIO);
+		screen_close();
 		return 3;
 	}
 	catch_signals();
@@ -350,6 +417,8 @@ int loop_run(const struct applet *applet, const struct mode *mode, int argc, cha
 		if (mode->stop)
 			mode->stop();
 		out_close(out);
+		close_outfile(-EIO);
+		screen_close();
 		return src_close(), status;
 	}
 	err = mode->look ? look_frames(applet, mode, out) : run_once(applet, mode, out);

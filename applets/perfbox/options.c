@@ -21,7 +21,7 @@ const struct opt shared_options_table[] = {
 	  false, NULL },
 	{ 0, "top", "N", "at most N rows of a table, 0 for all (20 for people, all for scripts)",
 	  OPT_NUMBER, &choices.top, false, NULL },
-	{ 0, "no-header", NULL, "no column names", OPT_FLAG, &choices.no_header, false, NULL },
+	{ 0, "no-header", NULL, "no column names", OPT_FLAG, &shared.no_header, false, NULL },
 	{ 0, "save", "DIR", "keep all that is read in DIR, for --root and compare", OPT_TEXT,
 	  &choices.save, false, NULL },
 	{ 0, "workload", "TEXT",

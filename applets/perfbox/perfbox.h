@@ -11,7 +11,7 @@
 extern const struct opt shared_options_table[];
 
 struct shared_choices {                 /* what the dispatcher alone needs of them */
-	bool json, tsv, openmetrics, no_header, redact, exit_zero, help, version;
+	bool json, tsv, openmetrics, redact, exit_zero, help, version;
 	const char *table, *columns, *sort, *save, *root, *states, *workload;
 	uint64_t top;
 };

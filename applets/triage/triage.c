@@ -71,11 +71,13 @@ static const struct {
 	{ "irqbind", "interrupts" },
 };
 
-/* Which applet reports a kind of kernel message; the others are triage's to show. */
+/* Which applet reports a kind of kernel message; the others are triage's to show. A SYN flood's
+ * is nobody's: it comes once for a port and is no trouble where cookies are sent. */
 static const char *const log_owners[KMSG_KINDS] = {
-	[KMSG_OOM] = "oomcheck",           [KMSG_CONNTRACK_FULL] = "conntrack-top",
-	[KMSG_SYN_FLOOD] = "listenq",      [KMSG_TIME_WAIT_OVERFLOW] = "portrange",
-	[KMSG_NEIGHBOUR_FULL] = "netpath", [KMSG_NETDEV_WATCHDOG] = "netpath",
+	[KMSG_OOM] = "oomcheck",
+	[KMSG_CONNTRACK_FULL] = "conntrack-top",
+	[KMSG_NEIGHBOUR_FULL] = "netpath",
+	[KMSG_NETDEV_WATCHDOG] = "netpath",
 };
 
 struct counters {
@@ -377,6 +379,11 @@ static int look(struct out *out)
 	return src_is_saving() ? 0 : LOOK_LAST;
 }
 
+static uint64_t poll_parts(void)
+{
+	return parts_poll(&parts);
+}
+
 static void stop(void)
 {
 	parts_stop(&parts);
@@ -397,6 +404,7 @@ static const struct mode mode = {
 	.interval_ns = 5000000000ull,
 	.start = start,
 	.look = look,
+	.poll = poll_parts,
 	.stop = stop,
 };
 static const struct mode *const modes[] = { &mode, NULL };

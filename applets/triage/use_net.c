@@ -102,7 +102,7 @@ void use_read_net(struct out *out, struct use_look *now)
 	use_forget(&n->udp, sizeof(n->udp));
 	use_forget(&n->sockets, sizeof(n->sockets));
 	use_forget(&n->ports, sizeof(n->ports));
-	n->conntrack = (struct conntrack){ true, NA_U64, NA_U64, NA_U64, NA_U64, NA_U64 };
+	conntrack_forget(&n->conntrack);
 	read_devices(out, now);
 	read_snmp(out, n);
 	read_netstat(out, n);

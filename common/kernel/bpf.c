@@ -5,9 +5,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/fail.h"
@@ -64,6 +67,25 @@ int bpf_fail(int err, const char *what)
 	if (!last_line[0])
 		return fail_errno(err, "%s", what);
 	return fail(err, "%s: %s (libbpf: %s)", what, strerror(err), last_line);
+}
+
+static bool has_capability(unsigned cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) &&
+		(data[cap / 32].effective & 1u << cap % 32);
+}
+
+int bpf_fail_refused(int err)
+{
+	if (!has_capability(CAP_SYS_ADMIN) &&
+	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
+		return fail(err, "bpf() refused: needs root, or CAP_BPF and CAP_PERFMON");
+	return bpf_fail(
+		err, "bpf() refused in spite of the capabilities: a user namespace, seccomp or a "
+		     "security module");
 }
 
 int bpf_probe_load(void)

@@ -16,6 +16,9 @@ const char *bpf_last_line(void);                   /* without newline; "" if not
 /* As fail_errno(), with libbpf's last line behind it in brackets if there is one. */
 int bpf_fail(int err, const char *what);
 
+/* The load was refused with EPERM: what it lacks, for the person who has to unlock it. */
+int bpf_fail_refused(int err);
+
 /*
  * May we load a program of the kind tracing needs? Loads a tracepoint program of two instructions
  * and closes it again: 0, or -errno with fail text (-EPERM; -ENOSYS without CONFIG_BPF_SYSCALL;

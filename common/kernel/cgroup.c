@@ -179,7 +179,7 @@ static void visit(struct walk *w, const char *path, const char *folder, unsigned
 	long self = w->count++;
 
 	w->each(path, folder, depth, parent, w->arg);
-	if (is_leaf || depth >= DEPTH_MAX)
+	if (is_leaf || depth >= DEPTH_MAX || src_is_leaf(folder))
 		return;
 	uint64_t below = count_below(w->h, folder);
 	size_t count = below ? list_children(w, folder, &children) : 0;

@@ -110,24 +110,36 @@ static enum kmsg_kind kind_at(struct text rest)
 	return KMSG_OTHER;
 }
 
+/* By a sign's first byte: which second bytes (by their low five bits) there are. Every sign has
+ * two. */
+static const uint32_t *sign_starts(void)
+{
+	static uint32_t starts[256];
+	static bool is_ready;
+
+	for (size_t i = 0; !is_ready && i < SIGNS; i++) {
+		const unsigned char *needle = (const unsigned char *)signs[i].needle;
+
+		starts[needle[0]] |= 1u << (needle[1] & 31);
+	}
+	is_ready = true;
+	return starts;
+}
+
 enum kmsg_kind kmsg_classify(struct text line)
 {
-	static bool may_start[256], is_ready;
-	bool is_inside_word = false;
+	const uint32_t *starts = sign_starts();
 
-	for (size_t i = 0; !is_ready && i < SIGNS; i++)
-		may_start[(unsigned char)signs[i].needle[0]] = true;
-	is_ready = true;
-	for (size_t i = 0; i < line.len; i++) {
-		const char c = line.data[i];
+	for (size_t i = 0; i + 1 < line.len; i++) {
+		const uint32_t seconds = starts[(unsigned char)line.data[i]];
 
-		if (!is_inside_word && may_start[(unsigned char)c]) {
-			enum kmsg_kind k = kind_at((struct text){ line.data + i, line.len - i });
+		if (!(seconds >> (line.data[i + 1] & 31) & 1) ||
+		    (i > 0 && is_word_byte(line.data[i - 1])))
+			continue;
+		enum kmsg_kind k = kind_at((struct text){ line.data + i, line.len - i });
 
-			if (k != KMSG_OTHER)
-				return k;
-		}
-		is_inside_word = is_word_byte(c);
+		if (k != KMSG_OTHER)
+			return k;
 	}
 	return KMSG_OTHER;
 }
@@ -143,8 +155,8 @@ static int hex_value(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* \xNN stands for what is not printable, and for the backslash; most lines have neither. */
-static struct text unescape(struct arena *arena, struct text t)
+/* Stands for what is not printable, and for the backslash; most lines have neither. */
+struct text kmsg_unescape(struct arena *arena, struct text t)
 {
 	if (!t.len || !memchr(t.data, '\\', t.len))
 		return t;
@@ -171,34 +183,36 @@ static uint64_t times(uint64_t n, unsigned by)
 	return __builtin_mul_overflow(n, by, &product) ? NA_U64 : product;
 }
 
-/* "PRIO,SEQ,USEC,FLAGS[,more];text": fields may be added before the semicolon. */
-static bool parse_header(struct text line, struct kmsg_record *record, struct text *text)
+/* A comma and a number; no blanks, and as fast as it can be: it runs for every line there is. */
+static bool parse_field(struct scan *s, uint64_t *value)
+{
+	return s->at < s->end && *s->at >= '0' && *s->at <= '9' && scan_u64(s, value) &&
+	       s->at < s->end && *s->at++ == ',';
+}
+
+/* Fields may be added before the semicolon. */
+bool kmsg_parse_header(struct text line, struct kmsg_header *header)
 {
 	struct scan s = scan_of(line);
 	uint64_t priority, sequence, usec;
 	struct text more;
 
-	if (!line.len || !is_word_byte(line.data[0]))
+	if (!parse_field(&s, &priority) || priority > PRIORITY_MAX || !parse_field(&s, &sequence) ||
+	    !parse_field(&s, &usec) || !scan_until(&s, ';', &more))
 		return false;
-	if (!scan_u64(&s, &priority) || priority > PRIORITY_MAX || !scan_literal(&s, ",") ||
-	    !scan_u64(&s, &sequence) || !scan_literal(&s, ",") ||
-	    !scan_u64(&s, &usec) || !scan_literal(&s, ",") || !scan_until(&s, ';', &more))
-		return false;
-	record->priority = (unsigned)priority;
-	record->sequence = sequence;
-	record->boot_ns = times(usec, NS_PER_USEC);
-	*text = scan_rest(&s);
+	*header = (struct kmsg_header){ (unsigned)priority, sequence, times(usec, NS_PER_USEC),
+					more, scan_rest(&s) };
 	return true;
 }
 
 static bool looks_raw(struct text content)
 {
 	struct scan s = scan_of(content);
-	struct kmsg_record ignored;
-	struct text line, text;
+	struct kmsg_header ignored;
+	struct text line;
 
 	for (int i = 0; i < FORMAT_LINES && scan_line(&s, &line); i++)
-		if (parse_header(line, &ignored, &text))
+		if (kmsg_parse_header(line, &ignored))
 			return true;
 	return false;
 }
@@ -212,27 +226,28 @@ static void skip_continuation(struct scan *s)
 		scan_line(s, &line);
 }
 
-static void count_lost(struct kmsg_reader *r, uint64_t sequence)
+void kmsg_count_lost(uint64_t *last, uint64_t *lost, uint64_t sequence)
 {
 	/* it starts again where the logs of two boots stand one behind the other */
-	if (r->last_sequence != NA_U64 && sequence > r->last_sequence) {
-		const uint64_t more = sequence - r->last_sequence - 1, room = NA_U64 - 1 - r->lost;
+	if (*last != NA_U64 && sequence > *last) {
+		const uint64_t more = sequence - *last - 1, room = NA_U64 - 1 - *lost;
 
-		r->lost += more < room ? more : room;
+		*lost += more < room ? more : room;
 	}
-	r->last_sequence = sequence;
+	*last = sequence;
 }
 
 static bool next_raw(struct kmsg_reader *r, struct scan *s, struct kmsg_record *record)
 {
-	struct text line, text;
+	struct kmsg_header header;
+	struct text line;
 
 	while (s->at < s->end) {
 		const char *start = s->at;
 
 		if (!scan_line(s, &line))
 			return false;
-		if (!parse_header(line, record, &text)) {
+		if (!kmsg_parse_header(line, &header)) {
 			r->garbled++;
 			continue;
 		}
@@ -240,10 +255,13 @@ static bool next_raw(struct kmsg_reader *r, struct scan *s, struct kmsg_record *
 		record->raw = (struct text){ start, (size_t)(s->at - start) };
 		if (record->raw.data[record->raw.len - 1] == '\n')
 			record->raw.len--;
-		record->text = unescape(r->arena, text);
+		record->priority = header.priority;
+		record->sequence = header.sequence;
+		record->boot_ns = header.boot_ns;
+		record->text = kmsg_unescape(r->arena, header.text);
 		if (!(record->priority >> FACILITY_SHIFT))
 			record->kind = kmsg_classify(record->text);
-		count_lost(r, record->sequence);
+		kmsg_count_lost(&r->last_sequence, &r->lost, record->sequence);
 		return true;
 	}
 	return false;
@@ -329,8 +347,7 @@ int kmsg_next(struct kmsg_reader *r, struct kmsg_record *record)
 
 /* ---- the system ---- */
 
-/* When the machine was started; the log's clock stands still while it sleeps, uptime's does not. */
-static uint64_t boot_realtime(void)
+uint64_t kmsg_boot_realtime(void)
 {
 	const struct frame *frame = src_frame();
 	struct text t;
@@ -349,7 +366,7 @@ void kmsg_start(struct kmsg_reader *r, struct arena *arena, struct text content)
 {
 	*r = (struct kmsg_reader){
 		.left = content, .is_raw = looks_raw(content), .arena = arena,
-		.boot_realtime_ns = boot_realtime(), .last_sequence = NA_U64,
+		.boot_realtime_ns = kmsg_boot_realtime(), .last_sequence = NA_U64,
 	};
 }
 

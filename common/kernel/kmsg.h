@@ -61,6 +61,22 @@ int kmsg_next(struct kmsg_reader *r, struct kmsg_record *record);
 
 enum kmsg_kind kmsg_classify(struct text line);
 
+/* For those who read line by line themselves (logline.h). The header "prio,seq,usec,flags[,more];":
+ * false, and nothing is set, if it is none. */
+struct kmsg_header {
+	unsigned priority;
+	uint64_t sequence, boot_ns;
+	struct text more, text;        /* what stands before and behind the semicolon */
+};
+bool kmsg_parse_header(struct text line, struct kmsg_header *header);
+/* \xNN undone: itself where there is none, else a copy in arena. */
+struct text kmsg_unescape(struct arena *arena, struct text t);
+/* Adds what is missing between *last (NA_U64: nothing came before) and sequence to *lost. */
+void kmsg_count_lost(uint64_t *last, uint64_t *lost, uint64_t sequence);
+/* When the machine was started, by the frame's clock and proc/uptime; NA_U64 unknown. The log's
+ * clock stands still while it sleeps, uptime's does not. */
+uint64_t kmsg_boot_realtime(void);
+
 /*
  * All the log holds now, raw, through the source as the path dev/kmsg. Never blocks. -errno with
  * fail text: EPERM names CAP_SYSLOG and dmesg_restrict. Records overwritten while reading show as

@@ -26,19 +26,34 @@ static bool is_at_end(struct scan *s)
 	return s->at == s->end;
 }
 
+/* "   24683620 kB" to the line's end. */
+static uint64_t take_bytes(struct scan s)
+{
+	uint64_t kib, bytes;
+
+	return !scan_u64(&s, &kib) || !scan_literal(&s, " kB") || !is_at_end(&s) ||
+		__builtin_mul_overflow(kib, BYTES_PER_KIB, &bytes) ? NA_U64 : bytes;
+}
+
 uint64_t meminfo_bytes(struct text t, const char *key)
 {
 	struct scan lines = scan_of(t), s;
-	uint64_t kib, bytes;
 
-	while (find_line(&lines, key, &s)) {
-		if (!scan_literal(&s, ":"))
-			continue;
-		if (!scan_u64(&s, &kib) || !scan_literal(&s, " kB") || !is_at_end(&s) ||
-		    __builtin_mul_overflow(kib, BYTES_PER_KIB, &bytes))
-			return NA_U64;
-		return bytes;
-	}
+	while (find_line(&lines, key, &s))
+		if (scan_literal(&s, ":"))
+			return take_bytes(s);
+	return NA_U64;
+}
+
+uint64_t node_meminfo_bytes(struct text t, const char *key)
+{
+	struct scan lines = scan_of(t), s;
+	struct text number;
+
+	while (find_line(&lines, "Node ", &s))
+		if (scan_word(&s, &number) && scan_literal(&s, " ") && scan_literal(&s, key) &&
+		    scan_literal(&s, ":"))
+			return take_bytes(s);
 	return NA_U64;
 }
 

@@ -1,4 +1,5 @@
-/* Memory by key: /proc/meminfo (fs/proc/meminfo.c) and /proc/vmstat (mm/vmstat.c). */
+/* Memory by key: /proc/meminfo (fs/proc/meminfo.c), /proc/vmstat (mm/vmstat.c) and those of a NUMA
+ * node, sys/devices/system/node/nodeN/meminfo and numastat (drivers/base/node.c). */
 #ifndef KERNEL_MEMINFO_H
 #define KERNEL_MEMINFO_H
 
@@ -10,7 +11,10 @@
 /* "MemTotal: 24683620 kB" in bytes. NA_U64 if it is not there, cut, or has another unit. */
 uint64_t meminfo_bytes(struct text t, const char *key);
 
-/* "pswpin 12": NA_U64 if the key is not there or its line is cut. */
+/* The same of a node's file: "Node 0 MemTotal:       24683620 kB". */
+uint64_t node_meminfo_bytes(struct text t, const char *key);
+
+/* "pswpin 12", and numastat's lines: NA_U64 if the key is not there or its line is cut. */
 uint64_t vmstat_count(struct text t, const char *key);
 
 /*

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/base/fail.h"
 #include "common/base/scan.h"
@@ -31,33 +32,86 @@ static bool scan_ports(struct scan *s, uint64_t *first, uint64_t *last)
 	return *first <= *last && *last < PORTS;
 }
 
-static uint64_t overlap(const struct ports *p, uint64_t first, uint64_t last)
-{
-	uint64_t low = first > p->low ? first : p->low, high = last < p->high ? last : p->high;
-
-	return low <= high ? high - low + 1 : 0;
-}
-
 /* Ascending, with gaps between: as the kernel prints a bitmap (kernel/sysctl.c). */
-int ports_parse_reserved(struct text t, struct ports *p)
+static bool each_range(struct text t, void (*each)(uint64_t first, uint64_t last, void *arg),
+		       void *arg)
 {
 	struct scan s = scan_of(t);
 	struct text line;
-	uint64_t first, last, reserved = 0, next = 0;
-	bool is_good = scan_until(&s, '\n', &line);
+	uint64_t first, last, next = 0;
 
-	for (s = is_good ? scan_of(line) : s; is_good && s.at < s.end; next = last + 1) {
-		is_good = (!next || scan_literal(&s, ",")) && scan_ports(&s, &first, &last) &&
-			first >= next;
-		if (!is_good)
-			break;
-		reserved += overlap(p, first, last);
+	if (!scan_until(&s, '\n', &line))
+		return false;
+	for (s = scan_of(line); s.at < s.end; next = last + 1) {
+		if ((next && !scan_literal(&s, ",")) || !scan_ports(&s, &first, &last) ||
+		    first < next)
+			return false;
+		each(first, last, arg);
 	}
-	if (!is_good)
-		return fail(EINVAL, "/proc/sys/net/ipv4/ip_local_reserved_ports: no list of ports");
-	p->reserved = reserved;
-	p->count = p->high - p->low + 1 - reserved;
+	return true;
+}
+
+static int no_list(void)
+{
+	return fail(EINVAL, "/proc/sys/net/ipv4/ip_local_reserved_ports: no list of ports");
+}
+
+static void take_off(uint64_t first, uint64_t last, void *arg)
+{
+	struct ports *p = arg;
+	uint64_t low = first > p->low ? first : p->low, high = last < p->high ? last : p->high;
+
+	p->reserved += low <= high ? high - low + 1 : 0;
+}
+
+int ports_parse_reserved(struct text t, struct ports *p)
+{
+	struct ports new = { p->low, p->high, 0, 0 };
+
+	if (!each_range(t, take_off, &new))
+		return no_list();
+	new.count = new.high - new.low + 1 - new.reserved;
+	*p = new;
 	return 0;
+}
+
+static void add_range(uint64_t first, uint64_t last, void *arg)
+{
+	for (uint64_t port = first; port <= last; port++)
+		port_set_add(arg, (uint16_t)port);
+}
+
+int ports_parse_set(struct text list, struct port_set *s)
+{
+	memset(s, 0, sizeof(*s));
+	return each_range(list, add_range, s) ? 0 : no_list();
+}
+
+void port_set_join(struct port_set *s, const struct port_set *more)
+{
+	for (size_t i = 0; i < sizeof(s->words) / sizeof(s->words[0]); i++)
+		s->words[i] |= more->words[i];
+}
+
+void port_set_take(struct port_set *s, const struct port_set *less)
+{
+	for (size_t i = 0; i < sizeof(s->words) / sizeof(s->words[0]); i++)
+		s->words[i] &= ~less->words[i];
+}
+
+uint64_t port_set_count(const struct port_set *s, uint64_t low, uint64_t high)
+{
+	uint64_t n = 0;
+
+	for (uint64_t port = low; port <= high && port < PORTS;) {
+		uint64_t word = s->words[port / 64] >> port % 64, left = high - port + 1;
+
+		if (left < 64)
+			word &= (1ull << left) - 1;
+		n += (uint64_t)__builtin_popcountll(word);
+		port += 64 - port % 64;
+	}
+	return n;
 }
 
 int ports_read(struct ports *p)
@@ -77,4 +131,15 @@ int ports_read(struct ports *p)
 		return err;
 	*p = new;
 	return 0;
+}
+
+int ports_read_reserved(struct port_set *s)
+{
+	struct text t;
+	int err = src_read("proc/sys/net/ipv4/ip_local_reserved_ports", &t);
+
+	if (err >= 0)
+		return ports_parse_set(t, s);
+	memset(s, 0, sizeof(*s));
+	return err == -ENOENT ? 0 : err;
 }

@@ -18,7 +18,7 @@
 
 #define SCRATCH_KEPT (1u << 20)        /* a larger buffer is given back at the frame's end */
 
-enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS };
+enum kind { KIND_READ, KIND_LIST, KIND_LINK, KIND_EXISTS, KIND_CALL, KINDS = SRC_KINDS };
 
 /* What was learnt in this frame, trouble included. Lives in the frame's arena. */
 struct entry {
@@ -42,6 +42,8 @@ static struct source {
 	uint64_t netns;
 	struct buf place, scratch;
 } source = { .root = -1 };
+
+static uint64_t generation = 1;        /* goes on from run to run */
 
 static bool is_live(void)
 {
@@ -73,15 +75,43 @@ const struct frame *src_frame(void)
 	return &source.frame;
 }
 
-void src_netns(uint64_t inode)
+uint64_t src_netns(uint64_t inode)
 {
+	const uint64_t before = source.netns;
+
 	source.netns = inode;
+	return before;
+}
+
+uint64_t src_generation(void)
+{
+	return generation;
 }
 
 void src_forget(void)
 {
+	generation++;
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_reset(&source.seen[kind]);
+	src_stream_forget();
+}
+
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *number)
+{
+	const struct arena kept = source.arena;
+	const uint64_t kept_number = generation;
+
+	generation = *number;
+	*number = kept_number;
+
+	source.arena = *arena;
+	*arena = kept;
+	for (int kind = 0; kind < KINDS; kind++) {
+		const struct hash h = source.seen[kind];
+
+		source.seen[kind] = seen[kind];
+		seen[kind] = h;
+	}
 }
 
 /* ---- opening and closing ---- */
@@ -111,13 +141,16 @@ int src_open_root(const char *dir)
 
 void src_close(void)
 {
+	src_sample_close();
 	src_save_close();
 	src_replay_close();
 	src_facts_reset();
+	generation++;
 	if (source.root >= 0)
 		close(source.root);
 	for (int kind = 0; kind < KINDS; kind++)
 		hash_free(&source.seen[kind]);
+	src_stream_forget();
 	arena_free(&source.arena);
 	arena_free(&source.run);
 	buf_free(&source.place);
@@ -341,6 +374,16 @@ int src_list(const char *path, struct src_names *names)
 	return 0;
 }
 
+/* fs/kernfs/inode.c counts a folder's own two links and one for each folder in it. */
+bool src_is_leaf(const char *path)
+{
+	struct src_place p;
+	struct stat st;
+
+	return is_live() && !src_is_saving() && !find_place(source.netns, NULL, path, &p) &&
+	       !fstatat(source.root, p.plain, &st, 0) && S_ISDIR(st.st_mode) && st.st_nlink == 2;
+}
+
 /* ---- links ---- */
 
 static int link_entry(const struct src_place *p, int at, const char *name, const char **target)
@@ -450,9 +493,18 @@ int src_dir_read(struct src_dir *d, const char *name, struct text *content)
 int src_dir_link(struct src_dir *d, const char *name, const char **target)
 {
 	struct src_place p;
-	int err = find_place(d->netns, d->path, name, &p);
 
-	return err ? err : link_entry(&p, d->fd, p.name, target);
+	/* bare for the same reason: a descriptor table has as many links */
+	const bool is_bare = is_live() && !src_is_saving() && is_below(name);
+	int err = is_bare ? src_link_at(d->fd, name, &source.arena, target) : 0;
+
+	if (is_bare && !err)
+		return 0;
+	int bad = find_place(d->netns, d->path, name, &p);
+
+	if (bad)
+		return bad;
+	return err ? report(p.plain, err) : link_entry(&p, d->fd, p.name, target);
 }
 
 int src_dir_numbers(struct src_dir *d, const uint32_t **list, size_t *count)
@@ -516,14 +568,26 @@ static void make_call(struct entry *e, const char *key, int (*fetch)(void *, str
 	buf_free(&reply);
 }
 
+const char *src_call_place(const char *key)
+{
+	return source.netns ? arena_printf(&source.arena, "netns/%llu/%s",
+					   (unsigned long long)source.netns, key) :
+		arena_strdup(&source.arena, key);
+}
+
+int src_call_failed(const char *key, int err, const char *why)
+{
+	if (why)
+		return fail(-err, "%s", why);
+	if (err == -ENOENT)
+		return fail(ENOENT, "%s: not in the saved run", key);
+	return fail_errno(-err, "%s", key);
+}
+
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply)
 {
-	char netns[32] = "";
-
-	if (source.netns)
-		snprintf(netns, sizeof(netns), "netns/%llu/", (unsigned long long)source.netns);
-	const char *place = arena_printf(&source.arena, "%s%s", netns, key);
+	const char *place = src_call_place(key);
 	struct entry *e = find_entry(KIND_CALL, place);
 
 	if (!e) {
@@ -536,13 +600,8 @@ int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *
 		if (src_is_saving())
 			src_save_call(place, -e->err, e->content);
 	}
-	if (!e->err) {
-		*reply = e->content;
-		return 0;
-	}
-	if (e->why)
-		return fail(-e->err, "%s", e->why);
-	if (e->err == -ENOENT)
-		return fail(ENOENT, "%s: not in the saved run", key);
-	return fail_errno(-e->err, "%s", key);
+	if (e->err)
+		return src_call_failed(key, e->err, e->why);
+	*reply = e->content;
+	return 0;
 }

@@ -23,7 +23,8 @@
  *         link   PATH TARGET
  *         value  NAME TEXT              page_size, clock_ticks, uid, pid, affinity ..., uname.*
  *         call   KEY ERRNO_NAME|0       a call's reply; its bytes are in calls/N, N counting all
- *                                       call lines from 0 in order
+ *                                       call lines from 0 in order. A stream's: pieces, each
+ *                                       behind its length (32 bits, little endian)
  *     DIR/000000/proc/stat ...  the files themselves
  *     DIR/000000/netns/INODE/proc/net/snmp   read inside that network namespace
  * Empty lines and lines that start with # are passed over in a frame's manifest.
@@ -77,6 +78,8 @@ struct frame {
 
 int src_frame_begin(void);             /* 1: there is one; 0: the replay is over */
 const struct frame *src_frame(void);
+/* A number, never 0, that changes with all that was lent: what was made from it is stale then. */
+uint64_t src_generation(void);
 /* Frees what the frame lent. -errno with text if saving failed: then nothing more is kept, and each
  * later frame says so again. */
 int src_frame_end(void);
@@ -93,6 +96,9 @@ struct src_names {
 	size_t count;
 };
 int src_list(const char *path, struct src_names *names);
+/* Whether a folder of cgroupfs or sysfs is known to hold no other, by its number of links: much
+ * cheaper than listing it. false in replay, and while saving: list it. */
+bool src_is_leaf(const char *path);
 
 int src_link(const char *path, const char **target);   /* readlink */
 
@@ -125,6 +131,26 @@ void src_dir_close(struct src_dir *d);
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply);
 
+/*
+ * The same for a reply that is too large to hold: fetch hands over piece by piece what comes, with
+ * give(piece, to), and passes up what give returns if that is not 0. `each` gets the pieces and may
+ * end it with a -errno, which is returned. Saving, they are written as they come; replaying, they
+ * come cut as they were. A fetch that fails half-way has handed over what came before, replayed as
+ * well. The same key again in one frame: the same pieces if there is a save or a replay to read
+ * them from; otherwise nothing was kept, and fetch is called again.
+ */
+#define SRC_PIECE_MAX (1u << 20)
+typedef int (*src_piece)(struct text piece, void *arg);
+int src_stream(const char *key, int (*fetch)(void *arg, src_piece give, void *to), void *arg,
+	       src_piece each, void *each_arg);
+
+/*
+ * A sample between two frames, live only: what is read until src_sample_end is read anew, is freed
+ * there, and is not saved. What the samples come to is kept by a src_call in the frame behind them.
+ */
+void src_sample_begin(void);
+void src_sample_end(void);
+
 /* Small facts, each saved with the frame. */
 struct src_uname {
 	const char *host, *release, *version, *machine;
@@ -139,7 +165,8 @@ uint64_t src_pid(void);                        /* of this program, to leave itse
 int src_affinity(uint32_t tid, const char **list);
 
 /* What is read and called stands in this network namespace's folder of the save ("netns/INODE/");
- * 0: the caller's own. Live, it is read where the caller is: setns is the caller's. */
-void src_netns(uint64_t inode);
+ * 0: the caller's own. Live, it is read where the caller is: setns is the caller's. Returns the one
+ * before, for those who read of the whole host and go back. */
+uint64_t src_netns(uint64_t inode);
 
 #endif

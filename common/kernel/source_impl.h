@@ -1,9 +1,9 @@
 /*
  * Shared by the files behind source.h and by their tests: where a path stands in a run
  * (source_place), reading the live system (source_live), the manifest's words and lines
- * (source_manifest), keeping a run (source_save), replaying one (source_replay), facts
- * (source_facts). Functions here return 0 or -errno and leave the text to source.c unless they say
- * otherwise.
+ * (source_manifest), keeping a run (source_save), replaying one (source_replay), replies in pieces
+ * (source_stream), facts (source_facts). Functions here return 0 or -errno and leave the text to
+ * source.c unless they say otherwise.
  */
 #ifndef KERNEL_SOURCE_IMPL_H
 #define KERNEL_SOURCE_IMPL_H
@@ -112,9 +112,15 @@ void src_save_link(const char *path, const char *target);
 void src_save_exists(const char *path);
 void src_save_value(const char *name, const char *text);         /* once per frame */
 void src_save_call(const char *key, int err, struct text reply);
+/* For a reply that is written while it comes (source_stream): a folder of the frame, its fd stays
+ * source_save's; -1: nothing is kept. The call's line, which gives its number. Trouble, err > 0. */
+int src_save_open_folder(const char *path);
+unsigned src_save_call_line(const char *key, int err);
+void src_save_trouble(int err, const char *path);
 void src_save_begin(const struct frame *frame);
 int src_save_end(void);                /* with fail text */
 void src_save_close(void);
+void src_save_pause(bool is_paused);   /* meanwhile src_is_saving() is false */
 
 /* ---- source_replay.c ---- */
 
@@ -129,14 +135,28 @@ int src_replay_link(const char *path, struct arena *arena, const char **target);
 int src_replay_dir(const char *path);                            /* is there such a directory? */
 bool src_replay_exists(const char *path);
 int src_replay_call(const char *key, struct buf *reply);
+/* *fd: -1 if there are no bytes; the result is the call's own. */
+int src_replay_stream(const char *key, int *fd);
 /* -ENODATA if the run does not say; lives until the frame's end. */
 int src_replay_value(const char *name, const char **text);
 
+/* ---- source_sample.c ---- */
+
+void src_sample_close(void);
+
 /* ---- source.c ---- */
 
+#define SRC_KINDS 5                    /* of questions whose answers a frame remembers */
+/* What this frame has learnt, and its src_generation, for what the caller keeps. */
+void src_swap_learnt(struct arena *arena, struct hash seen[SRC_KINDS], uint64_t *generation);
+
 bool src_is_open(void);
+const char *src_call_place(const char *key);    /* with its namespace; lives as long as the frame */
+/* With fail text: why, or what err means. */
+int src_call_failed(const char *key, int err, const char *why);
 struct arena *src_run_arena(void);     /* lives until src_close */
 void src_forget(void);                 /* what was read so far in this frame is read again */
 void src_facts_reset(void);            /* source_facts.c */
+void src_stream_forget(void);          /* source_stream.c */
 
 #endif

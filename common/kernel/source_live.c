@@ -87,7 +87,8 @@ static int read_records(int fd, struct buf *to)
 /*
  * The files of a thread that are read by the ten thousand, where asking for the end once more is a
  * fifth of the whole cost: all are ONE() or single_open in fs/proc/base.c. Elsewhere these names (a
- * block device's stat in sysfs) are one record as well.
+ * block device's stat in sysfs) are one record as well. So are a control group's memory.* but one:
+ * kernel/cgroup/cgroup.c cgroup_seqfile_start, for files with a seq_show alone.
  */
 static bool has_one_record(const char *name)
 {
@@ -101,7 +102,7 @@ static bool has_one_record(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (last.len == names[i].len && !memcmp(last.data, names[i].data, last.len))
 			return true;
-	return false;
+	return text_starts(last, "memory.") && !text_is(last, "memory.kmem.slabinfo");
 }
 
 int src_live_read_quick(int at, const char *name, struct buf *to)

@@ -387,6 +387,27 @@ int src_replay_call(const char *key, struct buf *reply)
 	return read_below(replay.frame, name, reply);
 }
 
+int src_replay_stream(const char *key, int *fd)
+{
+	char name[32];
+	struct stat st;
+	int err = need_frame();
+	const struct src_call_line *call = err ? NULL :
+		hash_find_name(&replay.manifest.calls, key);
+
+	*fd = -1;
+	if (!call)
+		return err ? err : -ENOENT;
+	snprintf(name, sizeof(name), "calls/%u", call->number);
+	*fd = src_open_below(replay.frame, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, SRC_IN_ROOT);
+	if (*fd >= 0 && (fstat(*fd, &st) || !S_ISREG(st.st_mode))) {
+		close(*fd);
+		*fd = -1;
+	}
+	/* one that failed may have handed over something before */
+	return call->err ? -call->err : *fd < 0 ? -ENOENT : 0;
+}
+
 int src_replay_value(const char *name, const char **text)
 {
 	if (need_frame())

@@ -23,6 +23,7 @@ struct pending {
 
 static struct save {
 	char *dir;                     /* its name, for texts; NULL: not saving */
+	bool is_paused;
 	int top;
 	unsigned keep;
 	int err;                       /* the first trouble; nothing is written after it */
@@ -46,7 +47,12 @@ static struct save {
 
 bool src_is_saving(void)
 {
-	return save.dir != NULL;
+	return save.dir != NULL && !save.is_paused;
+}
+
+void src_save_pause(bool is_paused)
+{
+	save.is_paused = is_paused;
 }
 
 static void frame_name(char name[FRAME_NAME_MAX], unsigned index)
@@ -542,16 +548,36 @@ void src_save_value(const char *name, const char *text)
 	*hash_name(&save.values, arena_strdup(&save.arena, name)) = save.dir;
 }
 
-void src_save_call(const char *key, int err, struct text reply)
+unsigned src_save_call_line(const char *key, int err)
 {
-	char name[32];
 	struct buf *line = start_line("call", key);
 
 	if (!line)
-		return;
+		return save.calls;
 	src_add_errno(line, err);
 	end_line(line);
-	snprintf(name, sizeof(name), "calls/%u", save.calls++);
+	return save.calls++;
+}
+
+void src_save_call(const char *key, int err, struct text reply)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "calls/%u", src_save_call_line(key, err));
 	if (!err)
 		src_save_file(name, reply);
+}
+
+int src_save_open_folder(const char *path)
+{
+	int at = is_ready() ? folder(path, strlen(path)) : -1;
+
+	if (at < 0 && !save.err && save.dir)
+		give_up(-at, path);
+	return at < 0 ? -1 : at;
+}
+
+void src_save_trouble(int err, const char *path)
+{
+	give_up(err, path);
 }

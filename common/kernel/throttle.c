@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -140,15 +139,6 @@ const struct throttle_counts *throttle_counts(void)
 
 /* ---- opening ---- */
 
-static bool has_capability(unsigned cap)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return !syscall(SYS_capget, &header, data) &&
-		(data[cap / 32].effective & 1u << cap % 32);
-}
-
 static bool is_older_than(unsigned major, unsigned minor)
 {
 	const char *release = src_uname()->release;
@@ -159,21 +149,11 @@ static bool is_older_than(unsigned major, unsigned minor)
 		(a < major || (a == major && b < minor));
 }
 
-/* The load was refused: find out why, for the person who has to unlock it. */
-static int explain_refusal(int err)
-{
-	if (!has_capability(CAP_SYS_ADMIN) &&
-	    !(has_capability(CAP_BPF) && has_capability(CAP_PERFMON)))
-		return fail(err, "bpf() refused: needs root, or CAP_BPF and CAP_PERFMON");
-	return bpf_fail(
-		err, "bpf() refused in spite of the capabilities: a user namespace, seccomp or a "
-		     "security module");
-}
-
 static int explain_load(int err)
 {
 	if (err == EPERM)
-		return explain_refusal(err); /* the verifier's own refusals are EACCES and EINVAL */
+		/* the verifier's own refusals are EACCES and EINVAL */
+		return bpf_fail_refused(err);
 	if (err == ENOSYS)
 		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
 	if (is_older_than(5, 12))

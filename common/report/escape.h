@@ -9,12 +9,7 @@
 #include <stdint.h>
 
 #include "common/base/buf.h"
-
-/*
- * Length of the valid UTF-8 sequence at s (1 to 4) and its code point; 0 if the bytes are not one
- * (overlong forms, surrogates and what lies above U+10FFFF are not).
- */
-size_t utf8_decode(const char *s, size_t len, uint32_t *code);
+#include "common/base/utf8.h"
 
 /* Control bytes, C1, text direction, invisible characters and invalid bytes as \xNN. */
 void escape_people(struct buf *to, struct text name);

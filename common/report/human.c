@@ -305,3 +305,22 @@ const char *out_escape(struct arena *a, const char *name)
 	buf_free(&b);
 	return text;
 }
+
+const char *out_shell_word(struct arena *a, const char *word)
+{
+	for (const char *p = word; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9') || strchr("/._-:@+=,", *p))) {
+			struct buf b = { 0 };
+
+			buf_add_char(&b, '\'');
+			for (p = word; *p; p++)
+				buf_add_text(&b, *p == '\'' ? "'\\''" : (char[2]){ *p, '\0' });
+			buf_add_char(&b, '\'');
+			const char *quoted = arena_text(a, buf_text(&b));
+
+			buf_free(&b);
+			return quoted;
+		}
+	return word;
+}

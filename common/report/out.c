@@ -95,9 +95,26 @@ void out_frame_begin(struct out *o, uint64_t realtime_ns)
 	o->realtime_ns = realtime_ns;
 }
 
+enum out_format out_format(const struct out *o)
+{
+	return o->config.format;
+}
+
+FILE *out_stream(struct out *o)
+{
+	/* not by line: nothing was written yet */
+	setvbuf(o->to, NULL, _IOFBF, WRITE_AT);
+	return o->to;
+}
+
 struct arena *out_arena(struct out *o)
 {
 	return &o->frame;
+}
+
+bool out_wants_rows(const struct out *o)
+{
+	return !o->collecting;
 }
 
 void out_host(struct out *o, const char *format, ...)
@@ -120,8 +137,10 @@ void out_row(struct out *o, const struct table *t, const void *row)
 
 	if (slot->left_out)
 		return;
-	slot->rows = mem_grow(slot->rows, &slot->cap, slot->count + 1, t->row_size);
-	memcpy(slot->rows + slot->count++ * t->row_size, row, t->row_size);
+	size_t kept = table_kept_size(t);
+
+	slot->rows = mem_grow(slot->rows, &slot->cap, slot->count + 1, kept);
+	memcpy(slot->rows + slot->count++ * kept, row, kept);
 }
 
 void out_finding(struct out *o, struct finding *f)
@@ -233,6 +252,15 @@ uint64_t out_limit(const struct out *o, const struct out_table *t)
 	if (top != NA_U64)
 		return top;
 	return o->config.format == OUT_PEOPLE ? PEOPLE_TOP : NA_U64;
+}
+
+uint64_t out_rows_wanted(struct out *o, const struct table *t)
+{
+	if (o->collecting)
+		return 0;
+	const struct out_table *slot = out_table_of(o, t);
+
+	return slot->left_out ? 0 : slot->sort ? NA_U64 : out_limit(o, slot);
 }
 
 size_t out_ranked_findings(struct out *o, struct finding ***list)

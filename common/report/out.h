@@ -48,11 +48,26 @@ int out_open(const struct out_config *config, struct out **out);
 struct out *out_collect(const char *applet);
 
 void out_frame_begin(struct out *o, uint64_t realtime_ns);
+enum out_format out_format(const struct out *o);
+/*
+ * For modes whose output is not rows (folded stacks, pictures): where it goes. Written before the
+ * first out_frame_end and flushed there; what failed is an error of the caller or of out_close.
+ */
+FILE *out_stream(struct out *o);
 struct arena *out_arena(struct out *o);         /* strings of rows; until the next frame begins */
+/* False: rows are dropped (out_collect), so only what findings need must be read. */
+bool out_wants_rows(const struct out *o);
 /* people only: a line in front of everything */
 void out_host(struct out *o, const char *format, ...) PRINTF_LIKE(2, 3);
 void out_row(struct out *o, const struct table *t, const void *row);   /* copied; strings are not */
+/*
+ * How many rows of t will be printed if they come in the order of their printing; NA_U64: all, or
+ * they are put in order here (--sort, the table's own).
+ */
+uint64_t out_rows_wanted(struct out *o, const struct table *t);
 void out_finding(struct out *o, struct finding *f);    /* f lives in out_arena or longer */
+/* Is that column of t printed, or sorted by? What only it needs is read only then. */
+bool out_shows(struct out *o, const struct table *t, const char *column);
 /* people only, behind everything: "clean       memory, ports"; label "": the text alone */
 void out_line(struct out *o, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
 /* since-boot counters that moved some time: one "history" line for people, all with --past */
@@ -88,6 +103,7 @@ const char *human_count(struct arena *a, double n);            /* 241,172 */
 const char *human_ratio(struct arena *a, double ratio);        /* 87 %, 0.4 % */
 const char *human_rate(struct arena *a, double per_second);    /* 44/s, 0.3/s */
 const char *out_escape(struct arena *a, const char *name);     /* for terminals; NULL: "-" */
+const char *out_shell_word(struct arena *a, const char *word); /* quoted if a shell needs it */
 const char *out_time(struct arena *a, uint64_t realtime_ns);   /* 2026-11-30T03:12:07.123Z */
 
 /* Appends the columns as --help and the man page show them. */

@@ -13,7 +13,7 @@
 
 struct out_table {
 	const struct table *table;
-	char *rows;                    /* count x row_size, in the order they came */
+	char *rows;                    /* count x table_kept_size, in the order they came */
 	size_t count, cap;             /* cap in rows */
 	const struct column **columns; /* all of them, or those --columns names */
 	size_t column_count;
@@ -91,6 +91,7 @@ void table_add_f64(struct buf *to, double value);
  * Rows in the order they are printed, completed, in memory of `arena`, at most `limit` of them
  * (NA_U64: all); returns how many. Once per frame and table.
  */
+size_t table_kept_size(const struct table *t);
 size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit,
 		    const void ***rows);
 

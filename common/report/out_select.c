@@ -204,3 +204,17 @@ int out_select(struct out *o)
 		err = select_columns(o);
 	return err ? err : select_sort(o);
 }
+
+bool out_shows(struct out *o, const struct table *t, const char *column)
+{
+	const struct out_table *slot = out_table_of(o, t);
+
+	if (o->collecting || slot->left_out)
+		return false;
+	if (slot->sort && !strcmp(slot->sort->name, column))
+		return true;
+	for (size_t i = 0; i < slot->column_count; i++)
+		if (!strcmp(slot->columns[i]->name, column))
+			return slot->has_choice || is_default(o, slot->columns[i]);
+	return false;
+}

@@ -228,8 +228,11 @@ const char *redact_name(struct arena *arena, enum name_kind kind, const char *na
 		[NAME_HOST] = "host-", [NAME_USER] = "user-", [NAME_COMMAND] = "command-",
 		[NAME_CONTAINER] = "container-",
 	};
+	/* network namespaces that are nobody's container */
+	const bool is_host = kind == NAME_CONTAINER && name &&
+		(!strcmp(name, "host") || !strcmp(name, "own"));
 
-	if (!is_on || !name || !*name || kind == NAME_PLAIN)
+	if (!is_on || !name || !*name || kind == NAME_PLAIN || is_host)
 		return name;
 	struct buf b = { 0 };
 

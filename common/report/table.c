@@ -141,6 +141,7 @@ void column_add_raw(struct buf *to, const struct column *c, const void *row)
 struct sortable {
 	uint64_t number;       /* in an order that unsigned comparison gives */
 	const char *text;
+	const void *at;
 	uint32_t row;
 	bool unknown;
 };
@@ -194,23 +195,23 @@ static int compare_down(const void *a, const void *b)
 	return compare(a, b, -1);
 }
 
-static void sort_rows(const struct out_table *t, const void **rows, size_t keep)
+static void sort_rows(const struct out_table *t, const void **rows)
 {
 	struct sortable *items = mem_alloc(t->count * sizeof(*items));
 
 	for (size_t i = 0; i < t->count; i++) {
-		const char *row = t->rows + i * t->table->row_size;
-		bool known = column_is_known(t->sort, row);
+		bool known = column_is_known(t->sort, rows[i]);
 
 		items[i].row = (uint32_t)i;
+		items[i].at = rows[i];
 		items[i].unknown = !known;
-		items[i].number = known ? ordered(t->sort, row) : 0;
+		items[i].number = known ? ordered(t->sort, rows[i]) : 0;
 		if (known && t->sort->type == TYPE_TEXT)
-			items[i].text = column_text(t->sort, row);
+			items[i].text = column_text(t->sort, rows[i]);
 	}
 	qsort(items, t->count, sizeof(*items), t->descending ? compare_down : compare_up);
-	for (size_t i = 0; i < keep; i++)
-		rows[i] = t->rows + items[i].row * t->table->row_size;
+	for (size_t i = 0; i < t->count; i++)
+		rows[i] = items[i].at;
 	free(items);
 }
 
@@ -222,22 +223,41 @@ static bool needs_all_complete(const struct out_table *t)
 	return t->sort && !(own && !strcmp(own + (*own == '-'), t->sort->name));
 }
 
+size_t table_kept_size(const struct table *t)
+{
+	return t->complete && t->kept_size ? t->kept_size : t->row_size;
+}
+
+/* Where it stands, if all of it was kept. */
+static const void *complete_row(struct arena *arena, const struct table *t, const void *kept)
+{
+	size_t size = table_kept_size(t);
+	void *row = (void *)(uintptr_t)kept;
+
+	if (size < t->row_size) {
+		row = arena_alloc(arena, t->row_size);
+		memcpy(row, kept, size);
+	}
+	t->complete(row);
+	return row;
+}
+
 size_t table_sorted(struct arena *arena, const struct out_table *t, uint64_t limit,
 		    const void ***rows)
 {
 	size_t keep = limit < t->count ? (size_t)limit : t->count;
-	const void **list = arena_alloc(arena, keep * sizeof(*list));
+	const void **list = arena_alloc(arena, t->count * sizeof(*list));
 	bool all_first = t->table->complete && needs_all_complete(t);
 
-	for (size_t i = 0; all_first && i < t->count; i++)
-		t->table->complete(t->rows + i * t->table->row_size);
+	for (size_t i = 0; i < t->count; i++) {
+		list[i] = t->rows + i * table_kept_size(t->table);
+		if (all_first)
+			list[i] = complete_row(arena, t->table, list[i]);
+	}
 	if (t->sort && t->count > 1)
-		sort_rows(t, list, keep);
-	else
-		for (size_t i = 0; i < keep; i++)
-			list[i] = t->rows + i * t->table->row_size;
+		sort_rows(t, list);
 	for (size_t i = 0; t->table->complete && !all_first && i < keep; i++)
-		t->table->complete(t->rows + ((const char *)list[i] - t->rows));
+		list[i] = complete_row(arena, t->table, list[i]);
 	*rows = list;
 	return keep;
 }

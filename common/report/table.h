@@ -66,6 +66,9 @@ struct table {
 	 * for all rows, before sorting.
 	 */
 	void (*complete)(void *row);
+	/* With complete: bytes of a row's start that are kept until then, the sort column among
+	 * them; what is behind them is zero when complete is called. 0: all of the row. */
+	size_t kept_size;
 };
 
 /* A field's type decides; a field of any other type does not compile. */

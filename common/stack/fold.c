@@ -1,7 +1,6 @@
 #include "common/stack/fold.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +8,10 @@
 #include "common/base/mem.h"
 
 /*
- * Nodes are columns of numbers, not structs: what a walk needs lies together. Two hash tables of
- * numbers with a piece of the hash beside each, so that nearly every miss is seen without a look
- * at what the number stands for: names by their bytes, nodes by parent and name.
+ * Most nodes have one child, numbered next to them: that is found at the parent, in memory that was
+ * just touched. Only the others are in a hash table, by parent and name. Names have one, too, by
+ * their bytes. A slot has a piece of the hash beside the number, so that nearly every miss is seen
+ * without a look at what the number stands for.
  */
 struct slot {
 	uint32_t number;               /* 0: free */
@@ -29,6 +29,11 @@ struct name {
 	uint16_t len;
 };
 
+struct node {
+	uint32_t parent, name;
+	uint32_t first;                /* child: the one that came first; 0: none */
+};
+
 struct fold {
 	struct table by_text, by_parent;
 
@@ -38,11 +43,13 @@ struct fold {
 	char *bytes;
 	size_t bytes_len, bytes_cap;
 
-	uint32_t *parent, *name;
+	struct node *nodes;
 	uint64_t *weight[2];           /* NULL until there is one */
 	double *part[2];
 	uint32_t count;
 	size_t cap;
+	uint32_t nodes_max;
+	size_t bytes_max;
 };
 
 static uint64_t mix(uint64_t h)
@@ -71,7 +78,8 @@ static uint32_t hash_text(struct text t)
 	if (t.len < 8) {
 		uint64_t v = 0;
 
-		memcpy(&v, p, t.len);
+		if (t.len)
+			memcpy(&v, p, t.len);
 		return (uint32_t)mix(h ^ v);
 	}
 	for (size_t left = t.len; left > 8; left -= 8, p += 8) {
@@ -112,10 +120,16 @@ struct fold *fold_new(void)
 	f->names = mem_grow(NULL, &f->name_cap, 64, sizeof(*f->names));
 	f->name_count = 1;
 	f->cap = 1024;
-	f->parent = mem_alloc(f->cap * sizeof(*f->parent));
-	f->name = mem_alloc(f->cap * sizeof(*f->name));
+	f->nodes = mem_alloc(f->cap * sizeof(*f->nodes));
 	f->count = 1;
+	fold_limit(f, FOLD_NODES_MAX, FOLD_NAMES_BYTES_MAX);
 	return f;
+}
+
+void fold_limit(struct fold *f, uint32_t nodes, uint32_t name_bytes)
+{
+	f->nodes_max = nodes < FOLD_NODES_MAX ? nodes : FOLD_NODES_MAX;
+	f->bytes_max = name_bytes < FOLD_NAMES_BYTES_MAX ? name_bytes : FOLD_NAMES_BYTES_MAX;
 }
 
 void fold_free(struct fold *f)
@@ -126,8 +140,7 @@ void fold_free(struct fold *f)
 	free(f->by_parent.slots);
 	free(f->names);
 	free(f->bytes);
-	free(f->parent);
-	free(f->name);
+	free(f->nodes);
 	for (unsigned side = 0; side < 2; side++) {
 		free(f->weight[side]);
 		free(f->part[side]);
@@ -144,7 +157,7 @@ struct text fold_name_text(const struct fold *f, uint32_t name)
 
 static uint32_t add_name(struct fold *f, struct text name)
 {
-	if (f->bytes_len + name.len > FOLD_NAMES_BYTES_MAX)
+	if (f->bytes_len + name.len > f->bytes_max)
 		return FOLD_FULL;
 	f->names = mem_grow(f->names, &f->name_cap, f->name_count + 1u, sizeof(*f->names));
 	f->bytes = mem_grow(f->bytes, &f->bytes_cap, f->bytes_len + name.len, 1);
@@ -180,36 +193,39 @@ uint32_t fold_name(struct fold *f, struct text name)
 	return number;
 }
 
-static void *widen(void *items, size_t from, size_t to, size_t size)
-{
-	void *wider = mem_alloc(to * size);
-
-	memcpy(wider, items, from * size);
-	free(items);
-	return wider;
-}
-
+/* Room for one more node, in all columns alike. */
 static void nodes_reserve(struct fold *f)
 {
-	if (f->count < f->cap)
-		return;
-	const size_t cap = f->cap * 2;
+	const size_t need = f->count + 1u;
+	size_t cap = f->cap;
 
-	f->parent = widen(f->parent, f->cap, cap, sizeof(*f->parent));
-	f->name = widen(f->name, f->cap, cap, sizeof(*f->name));
+	if (need <= f->cap)
+		return;
+	f->nodes = mem_grow(f->nodes, &cap, need, sizeof(*f->nodes));
 	for (unsigned side = 0; side < 2; side++) {
+		size_t same = f->cap;
+
 		if (f->weight[side])
-			f->weight[side] = widen(f->weight[side], f->cap, cap, sizeof(uint64_t));
+			f->weight[side] = mem_grow(f->weight[side], &same, need, sizeof(uint64_t));
+		same = f->cap;
 		if (f->part[side])
-			f->part[side] = widen(f->part[side], f->cap, cap, sizeof(double));
+			f->part[side] = mem_grow(f->part[side], &same, need, sizeof(double));
 	}
 	f->cap = cap;
 }
 
-uint32_t fold_child_of(struct fold *f, uint32_t parent, uint32_t name)
+static uint32_t add_node(struct fold *f, uint32_t parent, uint32_t name)
 {
-	if (parent == FOLD_FULL || name == FOLD_FULL)
+	if (f->count >= f->nodes_max)
 		return FOLD_FULL;
+	nodes_reserve(f);
+	f->nodes[f->count] = (struct node){ .parent = parent, .name = name };
+	return f->count++;
+}
+
+/* A child that is not its parent's first. */
+static uint32_t later_child(struct fold *f, uint32_t parent, uint32_t name)
+{
 	table_reserve(&f->by_parent);
 	const uint32_t tag = (uint32_t)mix((uint64_t)parent << 32 | name);
 	size_t at = tag & (f->by_parent.size - 1);
@@ -217,17 +233,32 @@ uint32_t fold_child_of(struct fold *f, uint32_t parent, uint32_t name)
 	for (; f->by_parent.slots[at].number; at = (at + 1) & (f->by_parent.size - 1)) {
 		const struct slot *s = &f->by_parent.slots[at];
 
-		if (s->tag == tag && f->parent[s->number] == parent && f->name[s->number] == name)
+		if (s->tag == tag && f->nodes[s->number].parent == parent &&
+		    f->nodes[s->number].name == name)
 			return s->number;
 	}
-	if (f->count >= FOLD_NODES_MAX)
+	const uint32_t node = add_node(f, parent, name);
+
+	if (node == FOLD_FULL)
 		return FOLD_FULL;
-	nodes_reserve(f);
-	f->parent[f->count] = parent;
-	f->name[f->count] = name;
-	f->by_parent.slots[at] = (struct slot){ f->count, tag };
+	f->by_parent.slots[at] = (struct slot){ node, tag };
 	f->by_parent.used++;
-	return f->count++;
+	return node;
+}
+
+uint32_t fold_child_of(struct fold *f, uint32_t parent, uint32_t name)
+{
+	if (parent == FOLD_FULL || name == FOLD_FULL)
+		return FOLD_FULL;
+	const uint32_t first = f->nodes[parent].first;
+
+	if (first)
+		return f->nodes[first].name == name ? first : later_child(f, parent, name);
+	const uint32_t node = add_node(f, parent, name);
+
+	if (node != FOLD_FULL)
+		f->nodes[parent].first = node;
+	return node;
 }
 
 uint32_t fold_child(struct fold *f, uint32_t parent, struct text name)
@@ -263,24 +294,24 @@ uint32_t fold_count(const struct fold *f)
 
 uint32_t fold_parent(const struct fold *f, uint32_t node)
 {
-	return f->parent[node];
+	return f->nodes[node].parent;
 }
 
 uint32_t fold_name_of(const struct fold *f, uint32_t node)
 {
-	return f->name[node];
+	return f->nodes[node].name;
 }
 
 struct text fold_text(const struct fold *f, uint32_t node)
 {
-	return fold_name_text(f, f->name[node]);
+	return fold_name_text(f, f->nodes[node].name);
 }
 
 uint64_t fold_weight(const struct fold *f, uint32_t node, unsigned side)
 {
 	uint64_t w = f->weight[side] ? f->weight[side][node] : 0;
 
-	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)round(f->part[side][node]), &w))
+	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)(f->part[side][node] + 0.5), &w))
 		w = UINT64_MAX;
 	return w;
 }
@@ -296,7 +327,7 @@ uint32_t fold_stacks(const struct fold *f)
 
 size_t fold_memory(const struct fold *f)
 {
-	size_t per_node = 2 * sizeof(uint32_t);
+	size_t per_node = sizeof(struct node);
 
 	for (unsigned side = 0; side < 2; side++)
 		per_node += (f->weight[side] ? sizeof(uint64_t) : 0) +

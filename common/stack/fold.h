@@ -25,6 +25,8 @@ struct fold;
 
 struct fold *fold_new(void);
 void fold_free(struct fold *f);
+/* Keeps less than those maxima: where memory is bounded. What is there stays. */
+void fold_limit(struct fold *f, uint32_t nodes, uint32_t name_bytes);
 
 /*
  * The node for `name` called from `parent` (a node, or FOLD_ROOT); made if it is new. Any bytes are
@@ -60,11 +62,16 @@ struct fold_order {
 	uint32_t *first, *next;        /* by node; 0: none */
 };
 void fold_order_make(const struct fold *f, struct fold_order *o);
+/* The same among these nodes alone: others are nobody's children. */
+void fold_order_of(const struct fold *f, const uint32_t *nodes, uint32_t count,
+		   struct fold_order *o);
 void fold_order_free(struct fold_order *o);
 
 /*
  * Folded text of all stacks with a weight, in the order of their names. two_sides: both weights
- * ("stack 4 7"), as flame graph tools read differences. 0 or -errno with fail text.
+ * ("stack 4 7"), as flame graph tools read differences. A line never looks like a comment: "#" and
+ * "//" at its start are escaped, too. What FOLD_ROOT itself weighs has no line. 0 or -errno with
+ * fail text.
  */
 int fold_write(const struct fold *f, bool two_sides, FILE *to);
 /* A name as folded text holds it: `;` becomes `:`, control bytes and DEL \xNN. Appended. */

@@ -19,54 +19,76 @@ struct ranked {
 
 static int by_bytes(const void *a, const void *b)
 {
-	const struct text x = ((const struct ranked *)a)->text, y = ((const struct ranked *)b)->text;
+	const struct text x = ((const struct ranked *)a)->text;
+	const struct text y = ((const struct ranked *)b)->text;
 	const size_t least = x.len < y.len ? x.len : y.len;
 	const int differs = memcmp(x.data, y.data, least);
 
 	return differs ? differs : (x.len > y.len) - (x.len < y.len);
 }
 
-/*
- * Names are sorted once; then nodes are dealt into buckets by the rank of their name (a counting
- * sort) and hung in front of their parent's list, highest rank first. No list is ever sorted.
- */
-void fold_order_make(const struct fold *f, struct fold_order *o)
+static uint32_t node_at(const uint32_t *nodes, uint32_t i)
 {
-	const uint32_t nodes = fold_count(f);
+	return nodes ? nodes[i] : i + 1;
+}
+
+/* From the number of nodes that have a name to where the first of them stands among all. */
+static void names_to_places(const struct fold *f, uint32_t *places, uint32_t names)
+{
+	struct ranked *ranked = mem_alloc((names + 1ull) * sizeof(*ranked));
+	uint32_t used = 0, place = 0;
+
+	for (uint32_t i = 0; i <= names; i++)
+		if (places[i])
+			ranked[used++] = (struct ranked){ fold_name_text(f, i), i };
+	qsort(ranked, used, sizeof(*ranked), by_bytes);
+	for (uint32_t i = 0; i < used; i++) {
+		const uint32_t count = places[ranked[i].name];
+
+		places[ranked[i].name] = place;
+		place += count;
+	}
+	free(ranked);
+}
+
+/*
+ * Names are sorted once; then nodes are dealt out by the place of their name (a counting sort) and
+ * hung in front of their parent's list, the last first. No list is ever sorted.
+ */
+void fold_order_of(const struct fold *f, const uint32_t *nodes, uint32_t count,
+		   struct fold_order *o)
+{
 	uint32_t names = 0;
 
-	for (uint32_t i = 1; i < nodes; i++)
-		if (fold_name_of(f, i) > names)
-			names = fold_name_of(f, i);
-	struct ranked *ranked = mem_alloc((names + 1u) * sizeof(*ranked));
-	uint32_t *bucket = mem_alloc((names + 2u) * sizeof(*bucket));
-	uint32_t *rank = mem_alloc((names + 1u) * sizeof(*rank));
-	uint32_t *sorted = mem_alloc(nodes * sizeof(*sorted));
+	for (uint32_t i = 0; i < count; i++)
+		if (fold_name_of(f, node_at(nodes, i)) > names)
+			names = fold_name_of(f, node_at(nodes, i));
+	uint32_t *places = mem_alloc((names + 1ull) * sizeof(*places));
+	uint32_t *sorted = mem_alloc((count + 1ull) * sizeof(*sorted));
 
-	for (uint32_t i = 1; i <= names; i++)
-		ranked[i] = (struct ranked){ fold_name_text(f, i), i };
-	qsort(ranked + 1, names, sizeof(*ranked), by_bytes);
-	for (uint32_t i = 1; i <= names; i++)
-		rank[ranked[i].name] = i;
-	for (uint32_t i = 1; i < nodes; i++)
-		bucket[rank[fold_name_of(f, i)] + 1]++;
-	for (uint32_t i = 1; i <= names + 1; i++)
-		bucket[i] += bucket[i - 1];
-	for (uint32_t i = 1; i < nodes; i++)
-		sorted[bucket[rank[fold_name_of(f, i)]]++] = i;
+	for (uint32_t i = 0; i < count; i++)
+		places[fold_name_of(f, node_at(nodes, i))]++;
+	names_to_places(f, places, names);
+	for (uint32_t i = 0; i < count; i++)
+		sorted[places[fold_name_of(f, node_at(nodes, i))]++] = node_at(nodes, i);
 
-	*o = (struct fold_order){ mem_alloc(nodes * sizeof(*o->first)),
-				  mem_alloc(nodes * sizeof(*o->next)) };
-	for (uint32_t i = nodes - 1; i-- > 0;) {
+	const size_t all = fold_count(f);
+
+	*o = (struct fold_order){ mem_alloc(all * sizeof(*o->first)),
+				  mem_alloc(all * sizeof(*o->next)) };
+	for (uint32_t i = count; i-- > 0;) {
 		const uint32_t node = sorted[i], parent = fold_parent(f, node);
 
 		o->next[node] = o->first[parent];
 		o->first[parent] = node;
 	}
-	free(ranked);
-	free(bucket);
-	free(rank);
+	free(places);
 	free(sorted);
+}
+
+void fold_order_make(const struct fold *f, struct fold_order *o)
+{
+	fold_order_of(f, NULL, fold_count(f) - 1, o);
 }
 
 void fold_order_free(struct fold_order *o)
@@ -117,7 +139,7 @@ static void add_number(struct buf *to, uint64_t n)
 static int flush(struct buf *out, FILE *to)
 {
 	if (out->len && fwrite(out->data, 1, out->len, to) != out->len)
-		return fail(errno, "writing folded stacks: %s", strerror(errno));
+		return fail_errno(errno ? errno : EIO, "writing folded stacks");
 	buf_reset(out);
 	return 0;
 }
@@ -129,12 +151,22 @@ struct path {
 	size_t depth, cap;
 };
 
+/* Readers of folded text pass over lines that start with # or //. */
+static bool looks_like_comment(struct text name)
+{
+	return text_starts(name, "#") || text_starts(name, "//");
+}
+
 static void path_push(struct path *p, struct text name)
 {
 	p->lengths = mem_grow(p->lengths, &p->cap, p->depth + 1, sizeof(*p->lengths));
 	p->lengths[p->depth++] = p->text.len;
-	if (p->depth > 1)
+	if (p->depth > 1) {
 		buf_add_char(&p->text, ';');
+	} else if (looks_like_comment(name)) {
+		buf_printf(&p->text, "\\x%02x", name.data[0]);
+		name = (struct text){ name.data + 1, name.len - 1 };
+	}
 	fold_escape(&p->text, name);
 }
 

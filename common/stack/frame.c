@@ -8,7 +8,7 @@
 
 static struct text base_name(struct text path)
 {
-	const char *slash = memrchr(path.data, '/', path.len);
+	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
 
 	if (!slash)
 		return path;
@@ -36,8 +36,9 @@ bool frame_object_is_kernel(struct text object)
 		       text_is(object, "[bpf]");
 	struct text base = base_name(object);
 
-	return text_starts(base, "vmlinux") || ends_with(base, ".ko") || ends_with(base, ".ko.xz") ||
-	       ends_with(base, ".ko.zst") || ends_with(base, ".ko.gz") ||
+	return text_starts(base, "vmlinux") || ends_with(base, ".ko") ||
+	       ends_with(base, ".ko.xz") || ends_with(base, ".ko.zst") ||
+	       ends_with(base, ".ko.gz") ||
 	       text_starts(base, "bpf_prog_");
 }
 
@@ -84,14 +85,27 @@ static bool is_qualifier(struct text t)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (text_is(t, words[i]))
 			return true;
-	return text_starts(t, " const ") || text_starts(t, " [clone ") ||
-	       text_starts(t, " (.");
+	return text_starts(t, " const ") || text_starts(t, " & ") || text_starts(t, " && ") ||
+	       text_starts(t, " [clone ") || text_starts(t, " (.");
+}
+
+/* Is "(...)" from open to close the "()" of "operator()"? */
+static bool is_call_operator(struct text t, size_t open, size_t close)
+{
+	static const char word[] = "operator";
+	const size_t n = sizeof(word) - 1;
+
+	return close == open + 1 && open >= n && !memcmp(t.data + open - n, word, n) &&
+	       (open == n || t.data[open - n - 1] == ':');
 }
 
 struct text frame_without_arguments(struct text t)
 {
 	const char *last = memrchr(t.data, ')', t.len);
 
+	/* V8's name for compiled expressions: the brackets are theirs */
+	if (text_starts(t, "RegExp:"))
+		return t;
 	for (; last; last = memrchr(t.data, ')', (size_t)(last - t.data))) {
 		const size_t close = (size_t)(last - t.data);
 		const size_t open = opening(t, close);
@@ -99,13 +113,14 @@ struct text frame_without_arguments(struct text t)
 		if (open == t.len || !is_qualifier((struct text){ last + 1, t.len - close - 1 }))
 			return t;
 		/* "(.part.0)" and its like stand behind the arguments: look in front of it */
-		if (open + 1 < t.len && t.data[open + 1] == '.' && open && t.data[open - 1] == ' ') {
+		if (open && open + 1 < t.len && t.data[open + 1] == '.' &&
+		    t.data[open - 1] == ' ') {
 			t.len = open - 1;
 			continue;
 		}
 		/* operator()() loses the last pair only; "(anonymous namespace)" is no list */
 		if (open == 0 || (open >= 2 && !memcmp(t.data + open - 2, "::", 2)) ||
-		    (open >= 8 && !memcmp(t.data + open - 8, "operator", 8)))
+		    is_call_operator(t, open, close))
 			return t;
 		t.len = open;
 		return t;
@@ -162,11 +177,13 @@ static void add_unknown(struct name *n, const struct frame_options *o, const str
 static void add_suffix(struct name *n, const struct frame_options *o, const struct frame_source *s,
 		       bool is_inner)
 {
-	if (s->line.len && o->source_lines) {
+	const bool is_inlined = is_inner || s->is_inlined;
+
+	if (s->line.len && (o->source_lines || (o->inlined_lines && is_inlined))) {
 		add(n, TEXT(":"));
 		add(n, s->line);
 	}
-	if (is_inner || s->is_inlined)
+	if (o->inlined && is_inlined)
 		add(n, TEXT("_[i]"));
 	else if (o->kernel && frame_object_is_kernel(s->object))
 		add(n, TEXT("_[k]"));

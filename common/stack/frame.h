@@ -14,10 +14,11 @@
 struct fold;
 
 struct frame_options {
-	bool kernel, jit;              /* _[k] and _[j] behind such frames */
+	bool kernel, jit, inlined;     /* _[k], _[j] and _[i] behind such frames */
 	bool addresses;                /* [lib.so <12>], [unknown <12>] where there is no name */
 	bool keeps_arguments;          /* f(int) stays f(int) */
 	bool source_lines;             /* where they are known: f:file.c:12 */
+	bool inlined_lines;            /* the same for inlined frames only */
 };
 
 struct frame_source {
@@ -33,8 +34,8 @@ struct frame_source {
 
 /*
  * The numbers (fold_name) of the frames that s stands for, outermost first: one, or several for a
- * JIT's chain of inlined functions ("outer->inner"), whose inner ones end in _[i]. Returns how many
- * were written to names[FRAME_NAMES_MAX].
+ * JIT's chain of inlined functions ("outer->inner"), whose inner ones count as inlined. Returns how
+ * many were written to names[FRAME_NAMES_MAX].
  */
 size_t frame_names(struct fold *f, const struct frame_options *o, const struct frame_source *s,
 		   uint32_t *names);

@@ -73,11 +73,22 @@ static bool take_weight(struct text *t, uint64_t *whole, double *part)
 	return true;
 }
 
+/* The next frame of a stack from `from` on, and where it ends. Nothing is [unknown], not "". */
+static struct text next_frame(struct text stack, size_t from, size_t *end)
+{
+	const char *semicolon = memchr(stack.data + from, ';', stack.len - from);
+
+	*end = semicolon ? (size_t)(semicolon - stack.data) : stack.len;
+	if (*end == from)
+		return TEXT("[unknown]");
+	return (struct text){ stack.data + from, *end - from };
+}
+
 static uint32_t find_node(struct stack_reader *r, struct text stack)
 {
 	struct folded_reader *p = r->own;
 	const size_t shared = common_prefix(stack, p->before);
-	size_t depth = 0, from = 0;
+	size_t depth = 0, from = 0, end;
 	uint32_t node = FOLD_ROOT;
 
 	/* a frame is shared if what ends it is, too */
@@ -85,24 +96,32 @@ static uint32_t find_node(struct stack_reader *r, struct text stack)
 		node = p->nodes[depth];
 		from = p->ends[depth++] + 1;
 	}
-	while (from <= stack.len) {
-		const char *semicolon = memchr(stack.data + from, ';', stack.len - from);
-		const size_t end = semicolon ? (size_t)(semicolon - stack.data) : stack.len;
-
-		if (r->options.max_depth && depth >= r->options.max_depth) {
-			r->result.cut_stacks++;
-			break;
-		}
-		node = fold_child(r->fold, node, (struct text){ stack.data + from, end - from });
+	for (; from <= stack.len; from = end + 1) {
+		node = fold_child(r->fold, node, next_frame(stack, from, &end));
 		p->ends = mem_grow(p->ends, &p->ends_cap, depth + 1, sizeof(*p->ends));
 		p->nodes = mem_grow(p->nodes, &p->nodes_cap, depth + 1, sizeof(*p->nodes));
 		p->ends[depth] = end;
 		p->nodes[depth++] = node;
-		from = end + 1;
 	}
 	p->depth = depth;
 	p->before = stack;
 	return node;
+}
+
+/* The outermost frame is the root frame that makers of folded text put there. */
+static uint32_t place_filtered(struct stack_reader *r, struct text stack, bool *is_cut)
+{
+	r->count = 0;
+	for (size_t from = 0, end; from <= stack.len; from = end + 1) {
+		const uint32_t name = fold_name(r->fold, next_frame(stack, from, &end));
+
+		r->names = mem_grow(r->names, &r->cap, r->count + 1, sizeof(*r->names));
+		r->names[r->count++] = name;
+	}
+	const size_t count = r->count;
+
+	r->count = 0;
+	return stack_filter_place(r->filter, r->names[0], r->names + 1, count - 1, false, is_cut);
 }
 
 static bool is_comment(struct text line)
@@ -123,41 +142,63 @@ static void take_line(struct stack_reader *r, struct text line, bool has_two)
 {
 	uint64_t whole[2] = { 0 };
 	double part[2] = { 0 };
+	bool is_cut = false;
 
 	if (is_comment(line))
 		return;
 	struct text stack = line;
-	const unsigned last = has_two ? 1 : 0;
 
-	for (unsigned i = last + 1; i-- > 0;)
-		if (!take_weight(&stack, &whole[i], &part[i])) {
+	for (unsigned i = has_two ? 2 : 1; i-- > 0;)
+		if (!take_weight(&stack, &whole[i], &part[i]) || !stack.len) {
 			stack_skip_line(r, "no number behind the stack");
 			return;
 		}
-	if (!stack_count_event(r, TEXT(""), true))
+	if (!stack_count_event(r, TEXT(""), true) || !stack_filter_wants(r->filter, NA_F64, NA_U64))
 		return;
-	uint32_t node = stack.len ? find_node(r, stack) : FOLD_FULL;
+	const uint32_t node = stack_filter_asks_frames(r->filter) ?
+		place_filtered(r, stack, &is_cut) : find_node(r, stack);
 
-	if (node == FOLD_FULL) {
-		r->result.lost_stacks++;
+	if (!stack_filter_count(r->filter, node, is_cut))
 		return;
-	}
+	if (r->options.weighs_samples)
+		whole[0] = 1, part[0] = 0;
 	add_weight(r, node, has_two ? 0 : r->options.side, whole[0], part[0]);
 	if (has_two)
 		add_weight(r, node, 1, whole[1], part[1]);
 	r->result.samples++;
 }
 
-static void folded_line(struct stack_reader *r, struct text line, bool is_whole)
+static void folded_line(struct stack_reader *r, struct text line)
 {
-	(void)is_whole;
 	take_line(r, line, false);
 }
 
-static void folded_two_line(struct stack_reader *r, struct text line, bool is_whole)
+static void folded_two_line(struct stack_reader *r, struct text line)
 {
-	(void)is_whole;
 	take_line(r, line, true);
+}
+
+static unsigned look(struct text line, unsigned numbers)
+{
+	uint64_t whole;
+	double part;
+
+	for (; numbers; numbers--)
+		if (!take_weight(&line, &whole, &part) || !line.len)
+			return 0;
+	if (line.data[0] == ' ' || line.data[0] == '\t' || line.data[0] == '#')
+		return 0;
+	return memchr(line.data, ';', line.len) ? 3 : 1;
+}
+
+static unsigned look_one(struct text line)
+{
+	return look(line, 1);
+}
+
+static unsigned look_two(struct text line)
+{
+	return look(line, 2);
 }
 
 static void folded_piece(struct stack_reader *r)
@@ -179,6 +220,7 @@ static void folded_free(struct stack_reader *r)
 const struct stack_format stack_format_folded = {
 	.name = "folded stacks",
 	.own_size = sizeof(struct folded_reader),
+	.look = look_one,
 	.line = folded_line,
 	.free = folded_free,
 	.piece = folded_piece,
@@ -187,6 +229,7 @@ const struct stack_format stack_format_folded = {
 const struct stack_format stack_format_folded_two = {
 	.name = "a difference of folded stacks",
 	.own_size = sizeof(struct folded_reader),
+	.look = look_two,
 	.line = folded_two_line,
 	.free = folded_free,
 	.piece = folded_piece,

@@ -9,6 +9,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* The list as a set says the same as the list taken off the range. */
+static void check_set(struct text list, const struct ports *p)
+{
+	static struct port_set s;
+	struct ports other = *p;
+	bool is_good = ports_parse_reserved(list, &other) == 0;
+
+	assert((ports_parse_set(list, &s) == 0) == is_good);
+	if (is_good)
+		assert(port_set_count(&s, p->low, p->high) == other.reserved);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct text t = { (const char *)data, size };
@@ -26,5 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(p.low <= p.high && p.high < 65536 && p.count == p.high - p.low + 1);
 	if (ports_parse_reserved((struct text){ t.data + first, size - first }, &p) == 0)
 		assert(p.reserved + p.count == p.high - p.low + 1);
+	check_set((struct text){ t.data + first, size - first }, &p);
 	return 0;
 }

@@ -84,8 +84,36 @@ static void test_vmstat(void)
 	CHECK(vmstat_sum(TEXT("a_ 1\n"), "a") == NA_U64);
 }
 
+/* Linux 6.18, two of its lines in another order. */
+static const struct text node = TEXT(
+	"Node 0 MemTotal:        4548824 kB\n"
+	"Node 0 MemFree:         3988584 kB\n"
+	"Node 0 MemUsed:          560240 kB\n"
+	"Node 0 HugePages_Total:     7\n"
+	"Node 12 FilePages:          124 kB\n");
+
+static void test_node(void)
+{
+	CHECK(node_meminfo_bytes(node, "MemTotal") == 4548824ull * 1024);
+	CHECK(node_meminfo_bytes(node, "MemFree") == 3988584ull * 1024);
+	CHECK(node_meminfo_bytes(node, "FilePages") == 124 * 1024);
+	CHECK(node_meminfo_bytes(node, "Mem") == NA_U64);
+	CHECK(node_meminfo_bytes(node, "HugePages_Total") == NA_U64);
+	CHECK(node_meminfo_bytes(meminfo, "MemTotal") == NA_U64);
+	EACH_CUT(at, node) {
+		uint64_t bytes = node_meminfo_bytes(cut(node, at), "MemFree");
+
+		CHECK(bytes == NA_U64 || bytes == 3988584ull * 1024);
+	}
+	CHECK(node_meminfo_bytes(TEXT("Node 0\nNode\nNode 0 MemFree\nNode 0 MemFree: x kB\n"),
+				 "MemFree") == NA_U64);
+	/* numastat has vmstat's form */
+	CHECK(vmstat_count(TEXT("numa_hit 5836044\nnuma_miss 3\n"), "numa_miss") == 3);
+}
+
 int main(void)
 {
+	test_node();
 	test_meminfo();
 	test_hostile_meminfo();
 	test_vmstat();

@@ -109,6 +109,35 @@ static void check_columns(void)
 	printed_free(&p);
 }
 
+static bool shows(struct out_config config, const char *column)
+{
+	struct printed p;
+
+	print_to_memory(&p, config);
+	bool is_shown = out_shows(p.out, &threads_table, column);
+
+	printed_free(&p);
+	return is_shown;
+}
+
+static void check_shown(void)
+{
+	CHECK(shows((struct out_config){ 0 }, "tid"));
+	CHECK(!shows((struct out_config){ 0 }, "nice"));       /* without a title: for machines */
+	CHECK(shows((struct out_config){ .format = OUT_JSON }, "nice"));
+	CHECK(shows((struct out_config){ .columns = "+nice" }, "nice"));
+	CHECK(shows((struct out_config){ .columns = "nice" }, "nice"));
+	CHECK(!shows((struct out_config){ .columns = "nice" }, "tid"));
+	CHECK(shows((struct out_config){ .columns = "nice", .sort = "tid" }, "tid"));
+	CHECK(!shows((struct out_config){ .columns = "name" }, "tid"));
+	CHECK(!shows((struct out_config){ .table = "groups" }, "tid"));
+	CHECK(!shows((struct out_config){ 0 }, "none"));
+	struct out *kept = out_collect("x");
+
+	CHECK(!out_shows(kept, &threads_table, "tid"));
+	out_close(kept);
+}
+
 static void check_refused(const char *table, const char *columns, const char *sort, const char *why)
 {
 	struct out_config config = { .tables = test_tables, .table = table, .columns = columns,
@@ -256,6 +285,51 @@ static void check_complete(void)
 	}
 }
 
+/* What complete fills need not be kept for rows that nobody sees. */
+static void fill(void *row)
+{
+	struct group_row *g = row;
+
+	completed++;
+	g->threads = g->threads ? 99 : strlen(g->name);
+}
+
+static void check_kept_in_part(void)
+{
+	static const struct table table = {
+		.name = "groups", TABLE(struct group_row, group_columns), .sort = "name",
+		.top = true, .complete = fill, .kept_size = sizeof(const char *),
+	};
+	static const struct table *const tables[] = { &table, NULL };
+	static const char *const sorts[] = { "name", "-name", "threads", "-threads" };
+	static const char *const firsts[] = { "aaa\t3", "c\t1", "c\t1", "aaa\t3" };
+
+	for (int i = 0; i < 4; i++) {
+		char *text, *want;
+		size_t len;
+		FILE *file = open_memstream(&text, &len);
+		struct out_config config = {
+			.tables = tables, .to = file, .top = 1, .format = OUT_TSV,
+			.no_header = true, .sort = sorts[i],
+		};
+		struct out *o;
+
+		CHECK(out_open(&config, &o) == 0);
+		out_frame_begin(o, TEST_TIME);
+		completed = 0;
+		out_row(o, &table, &(struct group_row){ "bb", 7 });
+		out_row(o, &table, &(struct group_row){ "aaa", 7 });
+		out_row(o, &table, &(struct group_row){ "c", 7 });
+		CHECK(out_frame_end(o) == 0 && completed == (i < 2 ? 1 : 3));
+		CHECK(out_close(o) == 0);
+		fclose(file);
+		CHECK(asprintf(&want, "2026-11-30T03:12:07.123Z\t%s\n", firsts[i]) > 0);
+		CHECK_STR(text, want);
+		free(want);
+		free(text);
+	}
+}
+
 static void check_tsv(void)
 {
 	struct printed p;
@@ -352,11 +426,13 @@ int main(void)
 	check_help();
 	check_people();
 	check_columns();
+	check_shown();
 	check_names();
 	check_empty();
 	check_width();
 	check_top();
 	check_complete();
+	check_kept_in_part();
 	check_tsv();
 	check_json();
 	return check_done("out");

@@ -103,6 +103,42 @@ static void test_ports(void)
 	close_all();
 }
 
+static void test_port_set(void)
+{
+	const struct text list = TEXT("0,63-64,40000-40199,65535\n");
+	struct port_set s, other = { { 0 } };
+
+	CHECK(ports_parse_set(list, &s) == 0 && port_set_count(&s, 0, 65535) == 204);
+	CHECK(port_set_has(&s, 0) && port_set_has(&s, 63) && port_set_has(&s, 64));
+	CHECK(port_set_has(&s, 65535) && !port_set_has(&s, 65) && !port_set_has(&s, 40200));
+	CHECK(port_set_count(&s, 0, 0) == 1 && port_set_count(&s, 1, 62) == 0);
+	CHECK(port_set_count(&s, 63, 63) == 1 && port_set_count(&s, 64, 127) == 1);
+	CHECK(port_set_count(&s, 40001, 40100) == 100 && port_set_count(&s, 40190, 65535) == 11);
+	EACH_CUT(n, list)
+		CHECK((ports_parse_set(cut(list, n), &s) == 0) == (n == list.len));
+	CHECK(ports_parse_set(TEXT("\n"), &s) == 0 && port_set_count(&s, 0, 65535) == 0);
+	CHECK(ports_parse_set(TEXT("2-1\n"), &s) == -EINVAL);
+	CHECK(ports_parse_set(TEXT("65536\n"), &s) == -EINVAL);
+	CHECK(ports_parse_set(TEXT("5,5\n"), &s) == -EINVAL);
+	CHECK(ports_parse_set(TEXT("10-20\n"), &s) == 0);
+	port_set_add(&other, 20);
+	port_set_add(&other, 21);
+	port_set_join(&s, &other);
+	CHECK(port_set_count(&s, 0, 65535) == 12 && port_set_has(&s, 21));
+	port_set_take(&s, &other);
+	CHECK(port_set_count(&s, 0, 65535) == 10 && !port_set_has(&s, 20));
+	open_root("h");
+	CHECK(ports_read_reserved(&s) == 0 && port_set_count(&s, 0, 65535) == 0);
+	close_all();
+	open_root("p");
+	CHECK(ports_read_reserved(&s) == 0 && port_set_count(&s, 0, 65535) == 971);
+	close_all();
+	host_add("p/proc/sys/net/ipv4/ip_local_reserved_ports", "1030-\n");
+	open_root("p");
+	CHECK(ports_read_reserved(&s) == -EINVAL);
+	close_all();
+}
+
 int main(void)
 {
 	if (!scratch_begin("sockstat"))
@@ -111,6 +147,7 @@ int main(void)
 	test_hostile();
 	test_files();
 	test_ports();
+	test_port_set();
 	scratch_end();
 	return check_done("sockstat");
 }

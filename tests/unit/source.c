@@ -75,6 +75,10 @@ static void test_live_lists(void)
 	CHECK(!src_list("proc/sys/kernel", &names) && names.count > 10);
 	for (size_t i = 1; i < names.count; i++)
 		CHECK(strcmp(names.items[i - 1], names.items[i]) < 0);
+	/* of folders whose links are not counted so, nothing is known */
+	CHECK(!src_is_leaf("proc/self/stat") && !src_is_leaf("proc/nothing") &&
+	      !src_is_leaf("sys"));
+	CHECK(!src_exists("sys/kernel/mm/hugepages") || !src_is_leaf("sys/kernel/mm"));
 	CHECK(src_list("proc/self/stat", &names) == -ENOTDIR &&
 	      src_list("proc/nothing", &names) == -ENOENT);
 	CHECK(!src_link("proc/self/cwd", &target) && target[0] == '/');
@@ -95,9 +99,29 @@ static void test_live_lists(void)
 	      src_dir_read(&d, "../etc/passwd", &t) == -EINVAL);
 	CHECK(src_dir_read(&d, "", &t) == -EINVAL);
 	CHECK(!src_dir_link(&d, "self", &target) && is_own_pid(target));
+	CHECK(src_dir_link(&d, "nothing/cwd", &target) == -ENOENT);
+	CHECK_STR(fail_text(), "/proc/nothing/cwd: No such file or directory");
+	CHECK(src_dir_link(&d, "../proc/self", &target) == -EINVAL);
+	CHECK(src_dir_link(&d, "self/stat", &target) == -EINVAL && is_own_pid(target));
 	src_dir_close(&d);
 	src_dir_close(&d);
 	CHECK(src_dir_open(&d, "proc/self/stat") == -ENOTDIR);
+	close_all();
+}
+
+/* What was lent is stale when the frame is over, and in another run. */
+static void test_generations(void)
+{
+	open_live();
+	const uint64_t first = src_generation();
+
+	CHECK(first && src_netns(7) == 0 && src_netns(0) == 7 && src_generation() == first);
+	CHECK(src_frame_begin() == 1 && src_generation() > first);
+	const uint64_t second = src_generation();
+
+	close_all();
+	open_live();
+	CHECK(src_generation() > second);
 	close_all();
 }
 
@@ -499,6 +523,7 @@ int main(void)
 	if (!scratch_begin("perfbox-source"))
 		return 1;
 	test_words();
+	test_generations();
 	test_live_files(), test_live_lists(), test_live_sizes(), test_errors_of_a_dead_process();
 	make_tree();
 	test_round_trip(), test_call_texts();

@@ -1,0 +1,1 @@
+perfbox conntrack-top --root @ct-chains --statistics

@@ -1,0 +1,1 @@
+perfbox triage --root @ct-full

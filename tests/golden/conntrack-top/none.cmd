@@ -1,0 +1,2 @@
+perfbox conntrack-top --root @ct-none
+perfbox conntrack-top --root @ct-none --statistics --json

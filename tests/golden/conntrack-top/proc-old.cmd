@@ -1,0 +1,1 @@
+perfbox conntrack-top --root @ct-proc-old --by src,dport,state

@@ -1,0 +1,1 @@
+perfbox oomcheck -p 999 --root @oom-jvm-v2

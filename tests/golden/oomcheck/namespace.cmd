@@ -1,0 +1,1 @@
+perfbox oomcheck --root @oom-namespace

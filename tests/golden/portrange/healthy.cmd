@@ -1,0 +1,2 @@
+# only the own namespace, in which nothing is wrong
+perfbox portrange --root @ports-mixed

@@ -1,0 +1,1 @@
+perfbox portrange --root @ports-out/000001 -t
