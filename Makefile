@@ -244,8 +244,8 @@ RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(
 
 check: all unit replay
 	@$(RUN) tests/run check
-# two of the live tests run a unit where only root can: inside namespaces
-live: all helpers $(O)/tests/unit/netns $(O)/tests/unit/sockowner
+# some live tests run a unit: where only root can (inside namespaces), or on what they recorded
+live: all helpers $(addprefix $(O)/tests/unit/,netns sockowner perforacle)
 	@$(RUN) tests/run live
 browser: all $(O)/tests/helper/flamegraph
 	@$(RUN) tests/run browser
