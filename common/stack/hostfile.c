@@ -87,8 +87,7 @@ static int map_fd(int fd, const char *path, struct hostfile *f)
 		return fail_errno(errno, "%s", path);
 	}
 	*f = (struct hostfile){
-		.bytes = { at, (size_t)st.st_size }, .scratch = scratch, .device = st.st_dev, .inode = st.st_ino,
-		.owner = st.st_uid, .modified = st.st_mtime,
+		.bytes = { at, (size_t)st.st_size }, .scratch = scratch, .owner = st.st_uid,
 	};
 	return 0;
 }

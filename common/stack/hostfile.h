@@ -27,10 +27,7 @@ int hostfile_open(const char *root, const char *path);
 struct hostfile {
 	struct text bytes;
 	char *scratch;                 /* the same bytes, which may be written: a private copy */
-	dev_t device;
-	ino_t inode;
 	uid_t owner;
-	int64_t modified;              /* seconds since the epoch */
 };
 int hostfile_map(const char *root, const char *path, struct hostfile *f);
 void hostfile_unmap(struct hostfile *f);

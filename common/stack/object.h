@@ -53,7 +53,7 @@ enum object_state state;
 	struct hash readable;          /* from a symbol to its demangled name */
 	uint64_t nameless;             /* look-ups that found no name */
 
-	struct elfsym_file *own, *apart, *shared;      /* file, debug_file, shared_file: elfutils' */
+	struct elfsym_file *own, *apart, *shared;      /* the three files as elfutils has them */
 	struct elfsym_cfi *cfi;        /* unwind.c's */
 	struct elfsym_inline *lines;   /* elfsym_inline.c's; NULL: none, if looked for */
 	struct hostfile shared_file;   /* debug information that several objects share */

@@ -21,7 +21,7 @@ bool perfdata_is(struct text t)
 	       text_starts(t, "PERFFILE");
 }
 
-static void remark(struct perfdata *d, const char *format, va_list args)
+static PRINTF_LIKE(2, 0) void remark(struct perfdata *d, const char *format, va_list args)
 {
 	char *line;
 

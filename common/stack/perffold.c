@@ -7,7 +7,6 @@
 #include "common/base/fail.h"
 #include "common/base/na.h"
 #include "common/stack/perffold_impl.h"
-#include "common/stack/symbols.h"
 
 #define DEFERRED_HEAD 24               /* header, u64 cookie, u64 count */
 
@@ -40,6 +39,7 @@ struct perffold *perffold_new(struct fold *f, const struct perffold_options *o)
 		stack_filter_new(&(struct stack_filter_options){ 0 }, f, &pf->own_filter);
 	pf->filter = o->stack.filter ? o->stack.filter : pf->own_filter;
 	pf->kernel_epoch = 1;
+	pf->chain = mem_grow(NULL, &pf->chain_cap, 64, sizeof(*pf->chain));
 	pf->processes = processes_new(&(struct process_hooks){
 		.arg = pf,
 		.leaving = leaving,
@@ -106,161 +106,6 @@ static bool count_event(struct perffold *pf, const struct perf_event *e, uint64_
 	return state->is_wanted;
 }
 
-/* ---- the chain ---- */
-
-static void chain_add(struct perffold *pf, uint64_t address)
-{
-	if (pf->chain_count == pf->chain_cap)
-		pf->chain = mem_grow(pf->chain, &pf->chain_cap, pf->chain_count + 1,
-				     sizeof(*pf->chain));
-	pf->chain[pf->chain_count++] = address;
-}
-
-static uint64_t context_of(enum cpumode mode)
-{
-	static const uint64_t contexts[] = {
-		[MODE_KERNEL] = CONTEXT_KERNEL,
-		[MODE_USER] = CONTEXT_USER,
-		[MODE_HYPERVISOR] = CONTEXT_HYPERVISOR,
-		[MODE_GUEST_KERNEL] = CONTEXT_GUEST_KERNEL,
-		[MODE_GUEST_USER] = CONTEXT_GUEST_USER,
-	};
-
-	return mode < sizeof(contexts) / sizeof(*contexts) && contexts[mode] ? contexts[mode] :
-									      CONTEXT_MAX;
-}
-
-/* Frames of the record's own chain; contexts are none. */
-static size_t count_frames(const struct perf_sample *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->chain_count; i++)
-		n += s->chain[i] < CONTEXT_MAX;
-	return n;
-}
-
-static bool is_truncated(const struct perf_sample *s)
-{
-	const struct perf_attr *a = &s->event->attr;
-	const size_t limit = a->max_stack ? a->max_stack : ATTR_MAX_STACK;
-
-	return s->chain_count >= limit && !(a->sample_type & FIELD_STACK_USER) &&
-	       count_frames(s) == limit;
-}
-
-/* Hardware's call stack is the user's part: where the newest branch led to is the leaf. */
-static void add_branches(struct perffold *pf, const struct perf_sample *s)
-{
-	chain_add(pf, CONTEXT_USER);
-	chain_add(pf, s->branches[0].to);
-	for (size_t i = 0; i < s->branch_count; i++)
-		chain_add(pf, s->branches[i].from);
-}
-
-struct finder {
-	struct perffold *pf;
-	struct process *process;
-};
-
-static bool find_map(void *arg, uint64_t address, struct symbols_map *map)
-{
-	const struct finder *f = arg;
-	const struct process_map *m = process_find_map(f->process, address);
-
-	if (m)
-		*map = perffold_symbols_map(f->pf, f->process, m);
-	return m != NULL;
-}
-
-static enum unwind_machine machine_of(const struct perfdata_facts *facts)
-{
-	const char *name = facts ? facts->architecture : NULL;
-
-	return !name ? UNWIND_NATIVE : !strcmp(name, "x86_64") ? UNWIND_X86_64 :
-	       !strcmp(name, "aarch64") ? UNWIND_ARM64 : UNWIND_NATIVE;
-}
-
-static void add_unwound(struct perffold *pf, struct process *p, const struct perf_sample *s)
-{
-	const struct unwind_sample sample = {
-		.machine = machine_of(pf->options.facts),
-		.abi = s->user_regs.abi,
-		.mask = s->user_regs.mask,
-		.registers = s->user_regs.values,
-		.register_count = s->user_regs.count,
-		.stack = { (const char *)s->stack, s->stack_size },
-	};
-	uint64_t addresses[UNWIND_FRAMES_MAX];
-	enum unwind_end end;
-	const size_t count = unwind_stack(pf->options.symbols, &sample, find_map,
-					  &(struct finder){ pf, p }, addresses,
-					  UNWIND_FRAMES_MAX, &end);
-
-	pf->result.unwound[end]++;
-	chain_add(pf, CONTEXT_UNWOUND);
-	for (size_t i = 0; i < count; i++)
-		chain_add(pf, addresses[i]);
-	if (end != UNWIND_WHOLE)
-		chain_add(pf, CONTEXT_TRUNCATED);
-}
-
-/* The chain up to its user part; all of it if it has none. */
-static void add_until_user(struct perffold *pf, const struct perf_sample *s)
-{
-	for (size_t i = 0; i < s->chain_count && s->chain[i] != CONTEXT_USER; i++)
-		chain_add(pf, s->chain[i]);
-}
-
-static bool has_call_stack(const struct perf_sample *s)
-{
-	if (!s->branch_count || !(s->event->attr.branch_type & BRANCH_CALL_STACK))
-		return false;
-	for (size_t i = 0; i < s->chain_count; i++)
-		if (s->chain[i] == CONTEXT_USER)
-			return true;
-	return false;
-}
-
-static bool has_dump(const struct perf_sample *s)
-{
-	return s->user_regs.abi && (s->event->attr.sample_type & FIELD_STACK_USER);
-}
-
-/* The sample's stack as the record has it, or put together in pf->chain. */
-static void make_chain(struct perffold *pf, struct process *p, const struct perf_sample *s,
-		       const uint64_t **chain, size_t *count)
-{
-	const bool unwinds = pf->options.symbols && has_dump(s);
-	const bool truncated = is_truncated(s);
-
-	pf->chain_count = 0;
-	if (unwinds || has_call_stack(s)) {
-		add_until_user(pf, s);
-		if (unwinds)
-			add_unwound(pf, p, s);
-		else
-			add_branches(pf, s);
-	} else if (s->chain_count && s->chain[0] >= CONTEXT_MAX && !truncated) {
-		*chain = s->chain;
-		*count = s->chain_count;
-		return;
-	} else if (s->chain_count > 1 || (s->chain_count && s->chain[0] < CONTEXT_MAX)) {
-		if (s->chain[0] < CONTEXT_MAX)
-			chain_add(pf, context_of(s->mode));
-		for (size_t i = 0; i < s->chain_count; i++)
-			chain_add(pf, s->chain[i]);
-		if (truncated)
-			chain_add(pf, CONTEXT_TRUNCATED);
-		pf->result.truncated += truncated;
-	} else if (s->ip != NA_U64) {
-		chain_add(pf, context_of(s->mode));
-		chain_add(pf, s->ip);
-	}
-	*chain = pf->chain;
-	*count = pf->chain_count;
-}
-
 /* ---- user parts that come later ---- */
 
 static void finish_deferred(struct perffold *pf, struct deferred *d, const uint64_t *user,
@@ -270,15 +115,15 @@ static void finish_deferred(struct perffold *pf, struct deferred *d, const uint6
 
 	pf->chain_count = 0;
 	for (size_t i = 0; i < d->count; i++)
-		chain_add(pf, d->chain[i]);
+		perffold_chain_add(pf, d->chain[i]);
 	if (count)
-		chain_add(pf, CONTEXT_USER);
+		perffold_chain_add(pf, CONTEXT_USER);
 	else
 		pf->result.without_user_part++;
 	for (size_t i = 0; i < count; i++)
-		chain_add(pf, user[i]);
+		perffold_chain_add(pf, user[i]);
 	if (!count)
-		chain_add(pf, CONTEXT_TRUNCATED);
+		perffold_chain_add(pf, CONTEXT_TRUNCATED);
 	perffold_raw_add(pf, p, d->root, pf->chain, pf->chain_count, d->weight);
 	free(d->chain);
 	*d = (struct deferred){ 0 };
@@ -368,7 +213,7 @@ static void fold_sample(struct perffold *pf, const struct perf_sample *s, uint64
 	const uint64_t *chain;
 	size_t count;
 
-	make_chain(pf, t->process, s, &chain, &count);
+	perffold_chain(pf, t->process, s, &chain, &count);
 	for (size_t i = 0; i + 1 < count; i++) {
 		if (chain[i] == CONTEXT_USER_DEFERRED) {
 			defer(pf, t, root, chain, i, weight);

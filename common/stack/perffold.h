@@ -15,15 +15,13 @@
 #include "common/stack/stacktext.h"
 #include "common/stack/unwind.h"
 
-struct symbols;
-
 #define PERFFOLD_RAW_BYTES_MAX (64u << 20) /* of raw stacks that wait to be looked up */
 #define PERFFOLD_NAMES_MAX (1u << 20)  /* addresses whose names are remembered */
 #define PERFFOLD_DEFERRED_MAX 4096     /* samples that wait for their user part */
 
 struct perffold_options {
 	struct stack_options stack;    /* as for readers of text */
-	/* NULL: "[libfoo.so+0x1234]", and a stack dump is not unwound: one user frame */
+	/* NULL: "[libfoo.so+0x1234]"; and of a stack dump the leaf alone, as it takes unwinding */
 	struct symbols *symbols;
 	bool inlines;                  /* frames of inlined functions, where symbols have them */
 	bool is_live;                  /* files are opened when they are mapped */
@@ -42,7 +40,7 @@ struct perffold_result {
 	const char *damage;            /* of the first one, NULL: none */
 	uint64_t without_event;        /* samples whose event nobody described */
 	uint64_t truncated;            /* callchains as long as the kernel lets them be */
-	uint64_t unwound[UNWIND_ENDS]; /* by how it ended */
+	uint64_t unwound[UNWIND_ENDS]; /* dumps, by how unwinding ended */
 	uint64_t without_user_part;    /* it was to follow and never did */
 	uint64_t raw_stacks;           /* different ones that were looked up */
 	const struct perffold_event *events; /* those with samples */

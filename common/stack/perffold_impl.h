@@ -5,6 +5,7 @@
 #include "common/base/hash.h"
 #include "common/base/mem.h"
 #include "common/stack/perffold.h"
+#include "common/stack/symbols.h"
 
 /* Our own contexts in a raw stack, in the range that is never an address. */
 #define CONTEXT_UNWOUND ((uint64_t)-4000)      /* user addresses to be looked up as they are */
@@ -92,6 +93,11 @@ void perffold_raw_add(struct perffold *pf, struct process *p, uint32_t root,
 		      const uint64_t *chain, size_t count, uint64_t weight);
 /* Looks up and folds what waits of a process; NULL: all. */
 void perffold_raw_flush(struct perffold *pf, struct process *p);
+
+void perffold_chain_add(struct perffold *pf, uint64_t address);
+/* A sample's stack, as its record has it or put together in pf->chain; contexts stay in it. */
+void perffold_chain(struct perffold *pf, const struct process *p, const struct perf_sample *s,
+		    const uint64_t **chain, size_t *count);
 
 /* Appends the names of one address to pf->names, leaf first. */
 void perffold_name(struct perffold *pf, struct process *p, uint64_t address, enum cpumode mode,

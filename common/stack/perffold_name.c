@@ -4,11 +4,8 @@
 #include <stdlib.h>
 
 #include "common/stack/perffold_impl.h"
-#include "common/stack/symbols.h"
 
 #define SLOTS_FIRST 16384
-
-#pragma weak symbols_find_inlined
 
 static void add_name(struct perffold *pf, uint32_t name)
 {
@@ -139,7 +136,7 @@ static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t
 	*found = (struct symbol){ 0 };
 	if (!m)
 		return 1;
-	if (pf->options.inlines && symbols_find_inlined)
+	if (pf->options.inlines)
 		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
 					    SYMBOLS_INLINED_MAX);
 	symbols_find(pf->options.symbols, &map, address, is_return, found);

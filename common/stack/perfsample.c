@@ -91,7 +91,7 @@ static void decode_read(struct cursor *c, uint64_t format, struct perf_sample *s
 	if (format & READ_RUNNING)
 		take_u64(c, "read");
 	if (!(format & READ_GROUP)) {
-		take_items(c, 1, read_entry_size(format) - 8);
+		take(c, read_entry_size(format) - 8);
 	} else {
 		s->reads = take_items(c, count, read_entry_size(format));
 	}

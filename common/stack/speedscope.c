@@ -145,7 +145,7 @@ static bool take_stack(struct speedscope *p, struct json *j)
 	while (json_next(j, ']')) {
 		if (!json_index(j, p->frame_count, &index))
 			return false;
-		if (r->count >= STACK_FRAMES_MAX)
+		if (stack_is_full(r))
 			continue;
 		r->names = mem_grow(r->names, &r->cap, r->count + 1, sizeof(*r->names));
 		r->names[r->count++] = p->frames[index];
@@ -218,6 +218,7 @@ static void take_events(struct speedscope *p, struct profile *f)
 			fold_stack(p, f, at - last);
 		}
 		last = at;
+		r->result.deep_stacks += opens && depth == STACK_FRAMES_MAX;
 		if (opens && depth < STACK_FRAMES_MAX) {
 			open = mem_grow(open, &cap, depth + 1, sizeof(*open));
 			open[depth++] = p->frames[frame];

@@ -179,11 +179,26 @@ bool stack_count_event(struct stack_reader *r, struct text event, bool has_perio
 	return e->is_folded;
 }
 
+bool stack_is_full(struct stack_reader *r)
+{
+	if (r->count < STACK_FRAMES_MAX) {
+		r->is_deep = false;
+		return false;
+	}
+	if (!r->is_deep) {
+		r->is_deep = true;
+		r->result.deep_stacks++;
+		r->names = mem_grow(r->names, &r->cap, r->count + 1, sizeof(*r->names));
+		r->names[r->count++] = fold_name(r->fold, TEXT("[deeper]"));
+	}
+	return true;
+}
+
 void stack_push(struct stack_reader *r, const struct frame_source *frame)
 {
 	uint32_t names[FRAME_NAMES_MAX];
 
-	if (r->count >= STACK_FRAMES_MAX)
+	if (stack_is_full(r))
 		return;
 	size_t n = frame_names(r->fold, &r->options.frame, frame, names);
 

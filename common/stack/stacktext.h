@@ -33,12 +33,14 @@ struct stack_event {
 };
 
 #define STACK_EVENTS_MAX 256           /* different event names in one input */
+#define STACK_FRAMES_MAX 65536         /* of a stack; for those behind them stands "[deeper]" */
 #define STACK_LINE_MAX (16u << 20)     /* bytes of a line; longer ones are skipped */
 #define STACK_WHOLE_MAX (1u << 30)     /* bytes of an input that is kept until its end */
 
 /* What came of an input. Lines count from 1. Stacks left out: stack_filter_counts. */
 struct stack_result {
 	uint64_t samples;              /* stacks that were folded */
+	uint64_t deep_stacks;          /* of more frames than STACK_FRAMES_MAX */
 	uint64_t lost_samples;         /* before they were text, as the text says */
 	uint64_t skipped_lines, first_skipped_line;
 	const char *first_skipped_why;

@@ -13,7 +13,9 @@
  *                                                      target:          sshd 34
  *                                                          12
  *
- * Who it was is the root frame if it stands last, else (a waker) a frame like others.
+ * Who it was is the root frame if it stands last, else (a waker) a frame like others. dtrace may
+ * have an empty line between the kernel's stack and the user's, and a key ("bash") in front, less
+ * indented.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ struct blocks_reader {
 	bool has_weight;               /* it stood in front */
 	uint64_t weight;
 	bool has_indented;
+	bool is_dtrace;                /* the last line was a frame with a "`" */
 };
 
 /* "12 bytes allocated at:", "24 bytes in 3 allocations from stack" */
@@ -150,6 +153,35 @@ static struct text next_line(struct scan *s, uint64_t *number)
 	return line;
 }
 
+static size_t indent_of(struct text line)
+{
+	size_t n = 0;
+
+	while (n < line.len && (line.data[n] == ' ' || line.data[n] == '\t'))
+		n++;
+	return n;
+}
+
+/* dtrace's key in front of a stack: a line less indented than the frame behind it. */
+static bool is_key(struct text line, struct scan rest)
+{
+	struct text next;
+
+	return scan_line(&rest, &next) && !memchr(line.data, '`', line.len) &&
+	       memchr(next.data, '`', next.len) && indent_of(line) < indent_of(next);
+}
+
+/* "     8192 |@@@@@@      12", "value  ---- Distribution ---- count" */
+static bool is_histogram_row(struct text t)
+{
+	const char *bar = memchr(t.data, '|', t.len);
+
+	if (memmem(t.data, t.len, "- Distribution -", 16))
+		return true;
+	return bar && t.data[t.len - 1] >= '0' && t.data[t.len - 1] <= '9' &&
+	       stack_is_number(stack_trimmed((struct text){ t.data, (size_t)(bar - t.data) }));
+}
+
 /* The paragraph without its count. A line that stands out to the left of frames is none. */
 static void fold_block(struct stack_reader *r, uint64_t weight)
 {
@@ -166,6 +198,8 @@ static void fold_block(struct stack_reader *r, uint64_t weight)
 			stack_skip_line_at(r, number, "no frame");
 		else if (s.at == s.end && is_task(t, &last))
 			task = last;
+		else if (!r->count && is_key(line, s))
+			task.comm = t;
 		else if (text_starts(t, "--"))
 			stack_push_symbol(r, TEXT("--"));
 		else
@@ -179,7 +213,7 @@ static void fold_block(struct stack_reader *r, uint64_t weight)
 static void forget(struct blocks_reader *p)
 {
 	buf_reset(&p->lines);
-	p->has_weight = p->has_indented = false;
+	p->has_weight = p->has_indented = p->is_dtrace = false;
 }
 
 static void skip_block(struct stack_reader *r)
@@ -214,7 +248,11 @@ static void blocks_line(struct stack_reader *r, struct text line)
 	uint64_t weight;
 
 	if (!t.len) {
-		end_block(r);
+		if (!p->is_dtrace || p->has_weight)
+			end_block(r);
+	} else if (is_histogram_row(t)) {
+		skip_block(r);
+		stack_skip_line(r, "a histogram is no count");
 	} else if (is_weight_line(t, &weight)) {
 		end_block(r);
 		p->has_weight = true;
@@ -229,6 +267,7 @@ static void blocks_line(struct stack_reader *r, struct text line)
 		if (!p->lines.len)
 			p->first_line = r->line;
 		p->has_indented |= is_indented(line);
+		p->is_dtrace = memchr(t.data, '`', t.len) != NULL;
 		buf_add(&p->lines, line.data, line.len);
 		buf_add_char(&p->lines, '\n');
 	}

@@ -6,8 +6,6 @@
 #include "common/base/mem.h"
 #include "common/stack/stacktext.h"
 
-#define STACK_FRAMES_MAX 65536         /* frames of one stack; deeper ones lack those at the root */
-
 struct stack_reader {
 	enum stack_kind kind;
 	struct fold *fold;
@@ -18,6 +16,7 @@ struct stack_reader {
 	uint64_t line;                 /* number of the line at hand, from 1 */
 	uint32_t *names;               /* the stack at hand, leaf first */
 	size_t count, cap;
+	bool is_deep;                  /* it has more frames than are kept, and says so */
 	struct buf whole;              /* of formats that are read at the end */
 	void *own;                     /* the kind's */
 };
@@ -55,6 +54,8 @@ struct stack_event *stack_event(struct stack_reader *r, struct text name);
 /* Counts a sample of the event and says whether it is to be folded. */
 bool stack_count_event(struct stack_reader *r, struct text event, bool has_period);
 
+/* Is there no room for another frame? Then the stack gets its "[deeper]", once, and is counted. */
+bool stack_is_full(struct stack_reader *r);
 /* A frame of the stack at hand, nearer to the root than those before. */
 void stack_push(struct stack_reader *r, const struct frame_source *frame);
 void stack_push_symbol(struct stack_reader *r, struct text symbol);    /* nothing else known */

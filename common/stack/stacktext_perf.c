@@ -208,7 +208,7 @@ static void fold_stack(struct stack_reader *r)
 						 &is_cut);
 
 	add_weight(r, node, is_cut);
-	if (r->line == p->at_hand_end)
+	if (r->line == p->at_hand_end && !r->is_deep)
 		remember(p, node, is_cut);
 }
 
@@ -306,7 +306,7 @@ static bool take_frame_line(struct stack_reader *r, struct text line)
 		known = &p->lines[this.hash % KNOWN_LINES];
 		if (is_same(known, &this)) {
 			count_sample(r);
-			if (p->is_wanted && r->count < STACK_FRAMES_MAX) {
+			if (p->is_wanted && !stack_is_full(r)) {
 				r->names = mem_grow(r->names, &r->cap, r->count + 1,
 						    sizeof(*r->names));
 				r->names[r->count++] = known->name;
@@ -391,11 +391,17 @@ static void skip(struct stack_reader *r)
 static void take_header(struct stack_reader *r, struct text line)
 {
 	struct perf_reader *p = r->own;
-	struct perfscript_header h;
+	struct perfscript_header h = perfscript_nothing();
 	const bool is_header = perfscript_parse_header(line, &h);
 
-	/* where samples have times what has none is a message that went to the same file */
-	if (!is_header || (p->has_times && !h.has_time && !h.is_task_record)) {
+	/*
+	 * Where samples have times what has none is a message that went to the same file; so is, in
+	 * a stack that no empty line has ended, what names neither a thread nor a CPU.
+	 */
+	const bool is_bare = is_header && !h.has_time && !h.is_task_record;
+	const bool cuts_stack = p->is_in_stack && p->is_counted && !h.tid.len && !h.cpu.len;
+
+	if (!is_header || (is_bare && (p->has_times || cuts_stack))) {
 		skip(r);
 		return;
 	}

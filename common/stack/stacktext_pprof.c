@@ -246,7 +246,7 @@ static void push_location(struct pprof *p, uint64_t id,
 	struct location *l = hash_find_number(&p->locations, id);
 	const size_t before = r->count;
 
-	if (r->count >= STACK_FRAMES_MAX)
+	if (stack_is_full(r))
 		return;
 	if (!l || !l->names) {
 		push(p, l ? l->text : (struct text){ "", 0 });

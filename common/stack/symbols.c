@@ -86,7 +86,7 @@ struct object *symbols_object(struct symbols *s, const struct symbols_map *map)
 
 void symbols_prepare(struct symbols *s, const struct symbols_map *map)
 {
-	if (!symbols_is_jit_path(map->path))
+	if (!symbols_is_jit(map))
 		symbols_object(s, map);
 }
 
@@ -118,7 +118,7 @@ bool symbols_find(struct symbols *s, const struct symbols_map *map, uint64_t add
 
 	if (map->is_kernel)
 		return symbols_find_kernel(s, map, address, is_return_address, found);
-	if (symbols_is_jit_path(map->path))
+	if (symbols_is_jit(map))
 		return symbols_find_jit(s, map, at, found);
 	struct object *o = symbols_object(s, map);
 	struct symtab *table = object_symbols(o, &s->places);

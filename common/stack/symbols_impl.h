@@ -52,7 +52,7 @@ struct object *symbols_object(struct symbols *s, const struct symbols_map *map);
 struct text symbols_readable(struct symbols *s, struct object *o, const struct symtab_entry *e);
 
 /* Names of memory without a file: what the process's JIT wrote. */
-bool symbols_is_jit_path(const char *path);
+bool symbols_is_jit(const struct symbols_map *map);
 bool symbols_find_jit(struct symbols *s, const struct symbols_map *map, uint64_t address,
 		      struct symbol *found);
 void symbols_jit_free(struct symbols *s);

@@ -50,7 +50,7 @@ static struct place *look_up(struct symbols *s, struct elfsym_inline *i, uint64_
 /* What debug information says of an address of an object; NULL: it has none. */
 static const struct place *place_of(struct symbols *s, const struct symbols_map *map, uint64_t at)
 {
-	if (map->is_kernel || symbols_is_jit_path(map->path))
+	if (map->is_kernel || symbols_is_jit(map))
 		return NULL;
 	struct object *o = symbols_object(s, map);
 	struct elfsym_inline *i = object_lines(o, &s->places);

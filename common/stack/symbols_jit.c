@@ -10,6 +10,7 @@
 #include "common/stack/symbols_impl.h"
 
 #define STATUS_BYTES_MAX 65536
+#define PROCESSES_NAMED_MAX 3          /* that remarks name */
 
 struct jit {
 	uint32_t pid;
@@ -27,7 +28,7 @@ static bool begins(const char *path, const char *with)
 	return !strncmp(path, with, strlen(with));
 }
 
-bool symbols_is_jit_path(const char *path)
+static bool is_jit_path(const char *path)
 {
 	static const char *const kinds[] = {
 		"//anon", "[anon", "[heap]", "[stack", "/memfd:", "/dev/zero", "/SYSV",
@@ -40,6 +41,11 @@ bool symbols_is_jit_path(const char *path)
 		if (begins(path, kinds[i]))
 			return true;
 	return false;
+}
+
+bool symbols_is_jit(const struct symbols_map *map)
+{
+	return !(map->slot && *map->slot) && is_jit_path(map->path);
 }
 
 /* What /proc says of a process while it lives. */
@@ -156,7 +162,7 @@ bool symbols_find_jit(struct symbols *s, const struct symbols_map *map, uint64_t
 
 	*found = (struct symbol){ .object = object_name(map, j), .offset = address };
 	if (!j->map || !perfmap_find(j->map, address, &name, &start)) {
-		j->nameless++;
+		j->nameless += *map->path != '\0';     /* else it may be no code at all */
 		return false;
 	}
 	found->name = name;
@@ -199,20 +205,44 @@ static const char *hint(const char *comm)
 	       "node --perf-basic-prof";
 }
 
+static void remark(struct symbols *s, const struct jit *j)
+{
+	const char *comm = j->comm ? j->comm : "process";
+
+	if (j->is_foreign)
+		symbols_remark(s, "%s %" PRIu32 ": /tmp/perf-%" PRIu32 ".map not used: it belongs "
+			       "to user %u", comm, j->pid, j->pid, (unsigned)j->foreign_owner);
+	else if (!j->map)
+		symbols_remark(s, "%s %" PRIu32 ": %" PRIu64 " addresses in memory without a file, "
+			       "and no perf map%s", comm, j->pid, j->nameless, hint(j->comm));
+}
+
+static int compare_nameless(const void *a, const void *b)
+{
+	const struct jit *x = *(const struct jit *const *)a, *y = *(const struct jit *const *)b;
+
+	if (x->nameless != y->nameless)
+		return x->nameless > y->nameless ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
 void symbols_jit_remarks(struct symbols *s)
 {
-	for (struct jit *j = s->first_jit; j; j = j->next) {
-		const char *comm = j->comm ? j->comm : "process";
+	struct jit **list = NULL;
+	size_t count = 0, cap = 0;
 
-		if (!j->nameless)
+	for (struct jit *j = s->first_jit; j; j = j->next) {
+		if (!j->nameless || (j->map && !j->is_foreign))
 			continue;
-		if (j->is_foreign)
-			symbols_remark(s, "%s %" PRIu32 ": /tmp/perf-%" PRIu32 ".map not used: it "
-				       "belongs to user %u", comm, j->pid, j->pid,
-				       (unsigned)j->foreign_owner);
-		else if (!j->map)
-			symbols_remark(s, "%s %" PRIu32 ": %" PRIu64 " addresses in memory without "
-				       "a file, and no perf map%s", comm, j->pid, j->nameless,
-				       hint(j->comm));
+		list = mem_grow(list, &cap, count + 1, sizeof(struct jit *));
+		list[count++] = j;
 	}
+	if (count)
+		qsort(list, count, sizeof(*list), compare_nameless);
+	for (size_t i = 0; i < count && i < PROCESSES_NAMED_MAX; i++)
+		remark(s, list[i]);
+	if (count > PROCESSES_NAMED_MAX)
+		symbols_remark(s, "%zu more processes have such addresses",
+			       count - PROCESSES_NAMED_MAX);
+	free(list);
 }

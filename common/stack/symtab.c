@@ -59,11 +59,13 @@ void symtab_add(struct symtab *t, uint64_t start, uint64_t size, uint64_t limit,
 		return;
 	}
 	t->raw = mem_grow(t->raw, &t->raw_cap, t->raw_count + 1, sizeof(*t->raw));
-	t->raw[t->raw_count++] = (struct symtab_raw){
+	t->raw[t->raw_count] = (struct symtab_raw){
+		.order = (uint32_t)t->raw_count,
 		.start = start, .limit = limit,
 		.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,
 		.name = (uint32_t)name | table << NAME_BITS, .binding = (unsigned char)binding,
 	};
+	t->raw_count++;
 }
 
 /* ---- ELF ---- */
@@ -237,7 +239,7 @@ static int compare_names(const struct symtab *t, const struct symtab_raw *a,
 
 	if (m != n)
 		return m > n ? -1 : 1;
-	return strcmp(x, y);
+	return a->order < b->order ? -1 : 1;
 }
 
 static int compare_raw(const void *a, const void *b, void *arg)

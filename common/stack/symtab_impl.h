@@ -7,7 +7,7 @@
 
 struct symtab_raw {
 	uint64_t start, limit;         /* limit: where it ends at the latest if size is 0 */
-	uint32_t size, name;
+	uint32_t size, name, order;    /* order: in which they came */
 	unsigned char binding;
 	bool is_label;
 };

@@ -21,7 +21,7 @@ static const uint8_t arm64_registers[] = {
 };
 
 static const struct machine x86_64 = {
-	.perf_number = x86_64_registers, .count = 17, .pc = 16, .sp = 7, .fp = 6, .call_bytes = 8,
+	.perf_number = x86_64_registers, .count = 17, .pc = 16, .sp = 7, .fp = 6,
 	.address_mask = UINT64_MAX,
 };
 
@@ -78,7 +78,7 @@ static bool read_from_file(struct walk *w, uint64_t address, uint64_t *value)
 {
 	struct symbols_map map = { 0 };
 
-	if (!w->find_map(w->process, address, &map) || symbols_is_jit_path(map.path))
+	if (!w->find_map(w->process, address, &map) || symbols_is_jit(&map))
 		return false;
 	const struct object *o = symbols_object(w->symbols, &map);
 	const uint64_t offset = address - map.start + map.pgoff;
@@ -174,7 +174,7 @@ static bool step_by_row(struct walk *w, const struct cfi_row *row, struct frame 
 		return false;
 	/* a stack grows downwards: a caller's frame lies above, but for one that a signal left */
 	w->end = UNWIND_LOOP;
-	if (!row->is_signal && (cfa < f->registers[w->machine->sp] + w->machine->call_bytes ||
+	if (!row->is_signal && (cfa < f->registers[w->machine->sp] ||
 				(cfa == f->registers[w->machine->sp] &&
 				 pc == f->registers[w->machine->pc])))
 		return false;
@@ -185,24 +185,54 @@ static bool step_by_row(struct walk *w, const struct cfi_row *row, struct frame 
 	return true;
 }
 
-/* What JITs make has no call frame information, but often keeps the frame pointer. */
+/* Whether a call ends where the address is; true if that can't be told: code without a file. */
+static bool is_behind_call(struct walk *w, uint64_t address)
+{
+	const uint64_t before = address - sizeof(uint64_t);
+	unsigned char code[sizeof(uint64_t)];
+	uint64_t value;
+
+	if (w->machine != &x86_64 || !read_from_file(w, before, &value))
+		return true;
+	memcpy(code, &value, sizeof(value));
+	if (code[3] == 0xe8)
+		return true;
+	/* ff /2 with an operand of two to seven bytes */
+	for (unsigned i = 1; i < 7; i++)
+		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+/*
+ * What JITs make has no call frame information, but often keeps the frame pointer; so does what
+ * node has built in. Anywhere else the register may hold anything: the caller has to be plausible.
+ */
 static bool step_by_frame_pointer(struct walk *w, struct frame *f)
 {
 	const struct machine *m = w->machine;
 	const uint64_t fp = f->registers[m->fp], sp = f->registers[m->sp];
+	const enum unwind_end end = w->end;
+	struct symbols_map map;
 	uint64_t next, pc;
 
-	if (!(f->known >> m->fp & 1) || fp < sp || fp & 7 || !unwind_read(w, fp, &next) ||
-	    !unwind_read(w, fp + 8, &pc) || (next && next <= fp))
+	if (!(f->known >> m->fp & 1) || fp < sp || fp & 7)
+		return false;
+	if (!unwind_read(w, fp, &next) || !unwind_read(w, fp + 8, &pc) || (next && next <= fp)) {
+		w->end = end;
+		return false;
+	}
+	pc &= m->address_mask;
+	if (pc && (!w->find_map(w->process, pc - 1, &map) || !is_behind_call(w, pc)))
 		return false;
 	f->registers[m->fp] = next;
 	f->registers[m->sp] = fp + 16;
-	f->registers[m->pc] = pc & m->address_mask;
+	f->registers[m->pc] = pc;
 	f->known = 1ull << m->fp | 1ull << m->sp | 1ull << m->pc;
 	w->is_return = true;
-	if (!f->registers[m->pc])
+	if (!pc)
 		w->end = UNWIND_WHOLE;
-	return f->registers[m->pc] != 0;
+	return pc != 0;
 }
 
 static bool step(struct walk *w, const struct symbols_map *map, uint64_t lookup, struct frame *f)
@@ -210,7 +240,7 @@ static bool step(struct walk *w, const struct symbols_map *map, uint64_t lookup,
 	const struct cfi_row *row = NULL;
 	uint64_t place = lookup - map->start + map->pgoff;
 
-	if (symbols_is_jit_path(map->path)) {
+	if (symbols_is_jit(map)) {
 		w->end = UNWIND_NO_CFI;
 		return step_by_frame_pointer(w, f);
 	}
@@ -220,10 +250,16 @@ static bool step(struct walk *w, const struct symbols_map *map, uint64_t lookup,
 	w->end = o->state == OBJECT_GOOD ? UNWIND_NO_CFI : UNWIND_NO_FILE;
 	if (cfi && object_address_of(o, place, &place))
 		row = elfsym_cfi_find(cfi, place);
+	if (row)
+		return step_by_row(w, row, f);
+	if (o->state != OBJECT_GOOD)
+		return false;
 	/* the dynamic linker's first function has no information, and no caller */
-	if (!row && o->state == OBJECT_GOOD && place - o->elf.entry < ENTRY_BYTES)
+	if (place - o->elf.entry < ENTRY_BYTES) {
 		w->end = UNWIND_WHOLE;
-	return row && step_by_row(w, row, f);
+		return false;
+	}
+	return step_by_frame_pointer(w, f);
 }
 
 size_t unwind_stack(struct symbols *s, const struct unwind_sample *sample,

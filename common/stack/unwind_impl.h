@@ -9,7 +9,6 @@
 struct machine {
 	const uint8_t *perf_number;
 	uint8_t count, pc, sp, fp;
-	uint8_t call_bytes;            /* that a call pushes */
 	uint64_t address_mask;
 };
 

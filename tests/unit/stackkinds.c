@@ -76,6 +76,19 @@ static void test_blocks(void)
 			"               12\n\n"
 			"              unix`mach_cpu_idle+0x6\n              305\n"),
 		   "unix`mach_cpu_idle 305\nx`f;genunix`foo;libc.so.1`__read 12\n");
+	check_kind(STACK_BLOCKS,
+		   TEXT("\n  bash                                              \n"
+			"              genunix`read+0x2\n              unix`sys_syscall+0x17a\n\n"
+			"              libc.so.1`__read+0xa\n              0x401234\n"
+			"               12\n"),
+		   "bash;0x401234;libc.so.1`__read;unix`sys_syscall;genunix`read 12\n");
+	CHECK_STR(fold_as(STACK_BLOCKS,
+			  TEXT("              unix`idle+0x6\n"
+			       "           value  ------------- Distribution ------------- count\n"
+			       "            4096 |                                         0\n"
+			       "            8192 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@   12\n\n"
+			       "              unix`f+0x6\n              3\n")), "unix`f 3\n");
+	CHECK(result.skipped_lines == 4);
 	/* mallocstacks, memleak */
 	check_kind(STACK_BLOCKS,
 		   TEXT("Attaching to malloc in pid 886, Ctrl+C to quit.\n"

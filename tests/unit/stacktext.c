@@ -142,6 +142,19 @@ static void test_noise(void)
 	CHECK_STR(result.first_skipped_why, "neither a sample nor a frame");
 }
 
+/* The same where no line has a time. */
+static void test_noise_bare(void)
+{
+	CHECK_STR(fold_as(STACK_PERF_SCRIPT,
+			  TEXT("a 11111 x: \n\t      11d2 mid+0x32 (/bin/t)\n"
+			       "Check IO/CPU overload!\nWarning:\n"
+			       "\t      120d main+0x1e (/bin/t)\n\n"
+			       "b 22222 x: \n\t      11d2 mid+0x32 (/bin/t)\n"
+			       "z 33333 x: \n\t      11d2 mid+0x32 (/bin/t)\n")),
+		  "a;main;mid 1\nb;mid 1\nz;mid 1\n");
+	CHECK(result.samples == 3 && result.skipped_lines == 2 && result.first_skipped_line == 3);
+}
+
 static void test_places(void)
 {
 	const struct text t = TEXT("a 1 1.5: x: \n\t      11d2 inl+0x32 (inlined)\n  t.c:8\n"
@@ -251,7 +264,9 @@ static void test_deep(void)
 		memcpy(text + len, "\t1234567 f\n", each);
 	const char *folded = fold_as(STACK_PERF_SCRIPT, (struct text){ text, len });
 
-	CHECK(result.samples == 1 && strlen(folded) == 65536 * 2 + sizeof("a 1\n") - 1);
+	CHECK(result.samples == 1 && result.deep_stacks == 1);
+	CHECK(strlen(folded) == 65536 * 2 + sizeof("a;[deeper] 1\n") - 1);
+	CHECK(!strncmp(folded, "a;[deeper];f;f", 14));
 	free(text);
 }
 
@@ -261,6 +276,7 @@ int main(void)
 	test_repeated();
 	test_fields();
 	test_noise();
+	test_noise_bare();
 	test_places();
 	test_filters();
 	test_folded();
