@@ -75,9 +75,9 @@ want_status 0
 want_that "leaf_a of the child: $(share "$work/child" leaf_a) %" [ "$(share "$work/child" leaf_a)" -ge 40 ]
 
 begin "-a sees it too, and pprof holds the same stacks"
-"$calltree" 4 &
+"$calltree" 6 &
 pid=$!
-run "$PERFBOX" flamefold --record -a -F 499 --include '^calltree$' --pprof -o "$work/all.gz" 2
+run "$PERFBOX" flamefold --record -a -F 997 --include '^calltree$' --pprof -o "$work/all.gz" 4
 want_that "status 0, or 3 where others' maps are not to be read" [ "$status" = 0 ] || [ "$status" = 3 ]
 run "$PERFBOX" flamefold -q -o "$work/all" "$work/all.gz"
 want_that "leaf_a: $(share "$work/all" leaf_a) %" near 60 "$work/all" leaf_a
@@ -128,17 +128,20 @@ fi
 
 begin "an unprivileged user, own process"
 if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
-	chmod 755 "$work"
-	cp "$PERFBOX" "$work/perfbox"
-	cp "$calltree" "$work/calltree"
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$work/perfbox" flamefold --record -F 499 -- "$work/calltree" 3
+	# where others may go
+	open=$(mktemp -d /tmp/perfbox-flamefold.XXXXXX)
+	at_exit "rm -rf '$open'"
+	chmod 755 "$open"
+	cp "$PERFBOX" "$open/perfbox"
+	cp "$calltree" "$open/calltree"
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$open/perfbox" flamefold --record -F 997 -- "$open/calltree" 3
 	cp "$out" "$work/own"
 	if [ $status = 3 ] && grep -q 'perf_event_open: Permission denied' "$err"; then
 		skip_test "kernel.perf_event_paranoid allows nothing here"
 	else
 		want_status 0
 		want_that "leaf_a: $(share "$work/own" leaf_a) %" near 60 "$work/own" leaf_a
-		run setpriv --reuid 65534 --regid 65534 --clear-groups "$work/perfbox" flamefold --record -a 1
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$open/perfbox" flamefold --record -a 1
 		want_status 3
 		want_match err 'perf_event_paranoid'
 	fi
