@@ -67,7 +67,7 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
