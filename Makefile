@@ -257,8 +257,9 @@ fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
 bench: all helpers $(O)/tests/bench/owners $(O)/tests/helper/foldtext
 	@$(RUN) scripts/bench
-corpus: $(O)/tests/helper/foldtext
+corpus: all $(O)/tests/helper/foldtext $(O)/tests/unit/perforacle
 	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus-perfdata.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all
