@@ -50,7 +50,7 @@ static int run_fold(struct out *out)
 
 	if (is_list())
 		return record_run(out);
-	options_choose_output(out);
+	options_choose_output(out, false);
 	profile_open(&p);
 	err = profile_filter(&p);
 	if (operands.argc < 2 && err >= 0)
@@ -85,7 +85,7 @@ static int run_diff(struct out *out)
 	struct profile p;
 	int err = 0;
 
-	options_choose_output(out);
+	options_choose_output(out, true);
 	profile_open(&p);
 	for (unsigned side = 0; side < 2 && err >= 0; side++) {
 		err = profile_filter(&p);
@@ -104,6 +104,7 @@ static const struct mode fold_mode = {
 	.wants_screen = wants_screen,
 	.opts = fold_options,
 	.tables = fold_tables,
+	.first_table = options_first_table,
 	.has_no_root = true,
 	.output = options_output,
 	.start = start_fold,
@@ -116,6 +117,7 @@ static const struct mode diff_mode = {
 	.summary = "what changed between two profiles",
 	.opts = diff_options,
 	.tables = diff_tables,
+	.first_table = options_first_table,
 	.has_no_root = true,
 	.output = options_output,
 	.start = start_diff,
@@ -128,6 +130,7 @@ static const struct mode record_mode = {
 	.summary = "samples taken now, for 30 s, as long as said, or until the command ends",
 	.opts = record_options,
 	.tables = fold_tables,
+	.first_table = options_first_table,
 	.has_no_root = true,
 	.output = options_output,
 	.start = record_start,

@@ -47,8 +47,9 @@ extern struct asked asked;
 
 /* Checks and combines what was typed. 0 or -EINVAL with fail text. */
 int options_check(void);
-/* Once out is there: with --json and the like the default output is a table. */
-void options_choose_output(const struct out *out);
+/* Once out is there: with --json and the like the default output is a table, --table says which. */
+void options_choose_output(struct out *out, bool is_difference);
+const char *options_first_table(void);         /* struct mode's first_table */
 const char *options_output(void);              /* struct mode's output */
 /* "1.5", "90s": -EINVAL with fail text that names the option. */
 int options_seconds(const char *option, const char *text, double *seconds);
@@ -119,6 +120,8 @@ void profile_totals(const struct profile *p, uint64_t total[2]);
 
 /* tables.c */
 extern const struct table *const fold_tables[], *const diff_tables[];
+bool stacks_wanted(struct out *out, bool is_difference);       /* --table did not leave them out */
+bool functions_wanted(struct out *out, bool is_difference);
 void stacks_show(struct out *out, const struct profile *p, bool is_difference);
 void functions_show(struct out *out, const struct profile *p, bool is_difference);
 /* Only what came since `before`, which is brought up to now; NULL at first, freed by the caller. */

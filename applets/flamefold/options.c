@@ -309,10 +309,19 @@ int options_check(void)
 	return err;
 }
 
-void options_choose_output(const struct out *out)
+void options_choose_output(struct out *out, bool is_difference)
 {
 	if (asked.output == OUTPUT_FOLDED && out_format(out) != OUT_PEOPLE)
 		asked.output = OUTPUT_STACKS;
+	if (asked.output == OUTPUT_STACKS && !stacks_wanted(out, is_difference))
+		asked.output = OUTPUT_FUNCTIONS;
+	else if (asked.output == OUTPUT_FUNCTIONS && !functions_wanted(out, is_difference))
+		asked.output = OUTPUT_STACKS;
+}
+
+const char *options_first_table(void)
+{
+	return typed.functions ? "functions" : "stacks";
 }
 
 const char *options_output(void)

@@ -374,7 +374,7 @@ int record_run(struct out *out)
 	struct recording r = { .out = out, .targets = { .is.cgroup = -1, .go = -1,
 							 .child_fd = -1 } };
 
-	options_choose_output(out);
+	options_choose_output(out, false);
 	int err = open_all(&r);
 
 	if (err >= 0)

@@ -99,6 +99,16 @@ static const struct table function_change_table = {
 const struct table *const fold_tables[] = { &function_table, &stack_table, NULL };
 const struct table *const diff_tables[] = { &function_change_table, &stack_change_table, NULL };
 
+bool stacks_wanted(struct out *out, bool is_difference)
+{
+	return out_rows_wanted(out, is_difference ? &stack_change_table : &stack_table) > 0;
+}
+
+bool functions_wanted(struct out *out, bool is_difference)
+{
+	return out_rows_wanted(out, is_difference ? &function_change_table : &function_table) > 0;
+}
+
 /* A name as text of the frame, as folded stacks have it. */
 static const char *shown(struct arena *a, struct buf *scratch, struct text name)
 {
