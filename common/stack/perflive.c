@@ -21,13 +21,10 @@
 
 static char known;                     /* that something is in a hash at all */
 
-int perflive_open(struct perflive *l, struct perffold *fold, const struct perfevent *p)
+int perflive_open(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+		  size_t trailer)
 {
-	*l = (struct perflive){
-		.fold = fold,
-		.events = perfevent_events(p),
-		.trailer = perfevent_trailer(p),
-	};
+	*l = (struct perflive){ .fold = fold, .events = es, .trailer = trailer };
 	return src_dir_open(&l->proc, "proc");
 }
 

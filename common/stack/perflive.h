@@ -9,7 +9,6 @@
 #include "common/base/buf.h"
 #include "common/base/hash.h"
 #include "common/kernel/source.h"
-#include "common/stack/perfevent.h"
 #include "common/stack/perffold.h"
 
 struct perflive {
@@ -22,7 +21,9 @@ struct perflive {
 	uint64_t gone, refused;        /* processes whose maps could not be read any more, ever */
 };
 
-int perflive_open(struct perflive *l, struct perffold *fold, const struct perfevent *p);
+/* trailer: perfevent_trailer's. 0 or -errno with fail text. */
+int perflive_open(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+		  size_t trailer);
 void perflive_close(struct perflive *l);
 /* A record of the rings: what it needs first, then itself. */
 void perflive_take(struct perflive *l, const struct perf_record *r);
