@@ -11,17 +11,31 @@
 #define REST_FRAMES 9
 #define SPACES_LISTENED_MAX 64
 
+static struct space new_space(uint64_t inode, unsigned index)
+{
+	return (struct space){ .inode = inode, .index = index, .frame = top.looks + 1,
+			       .is_unread = true, .begun_per_second = NA_F64,
+			       .ended_per_second = NA_F64 };
+}
+
 struct space *space_of(const struct netns *ns)
 {
 	for (size_t i = 0; i < top.space_count; i++)
 		if (top.spaces[i].inode == ns->inode)
 			return &top.spaces[i];
+	/* that of a namespace that had gone by the last look: no row names it any more */
+	for (size_t i = 0; i < top.space_count; i++)
+		if (top.spaces[i].frame < top.looks) {
+			flow_events_close(&top.spaces[i].events);
+			free(top.spaces[i].name);
+			top.spaces[i] = new_space(ns->inode, (unsigned)i);
+			return &top.spaces[i];
+		}
 	top.spaces = mem_grow(top.spaces, &top.space_cap, top.space_count + 1,
 			      sizeof(*top.spaces));
 	struct space *s = &top.spaces[top.space_count];
 
-	*s = (struct space){ .inode = ns->inode, .index = (unsigned)top.space_count++,
-			     .begun_per_second = NA_F64, .ended_per_second = NA_F64 };
+	*s = new_space(ns->inode, (unsigned)top.space_count++);
 	return s;
 }
 

@@ -89,7 +89,8 @@ static struct finding *start(struct out *out, const struct space *s, const char 
 
 static const char *netns_word(struct arena *a, const struct space *s)
 {
-	return strcmp(s->name, "host") ? arena_printf(a, " -N %s", s->name) : "";
+	return strcmp(s->name, "host") ? arena_printf(a, " -N %s", out_shell_word(a, s->name)) :
+		"";
 }
 
 /* ---- what is needed ---- */
@@ -108,6 +109,17 @@ static bool lifetimes(const struct space *s, double *low, double *high)
 	return !isnan(*low);
 }
 
+static double rounded(double x)
+{
+	return (double)(uint64_t)(x + 0.5);
+}
+
+/* "3 to 5", or "3" where both read the same */
+static const char *span(struct arena *a, const char *low, const char *high)
+{
+	return strcmp(low, high) ? arena_printf(a, "%s to %s", low, high) : low;
+}
+
 static void add_need(struct arena *a, struct finding *f, const struct space *s, double lost)
 {
 	uint64_t known = conntrack_entry_bytes(), bytes = known;
@@ -123,23 +135,32 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 			     count(a, s->now.max));
 		return;
 	}
+	const double held = (double)s->now.count;
 	double need_low = rate * low, need_high = rate * high;
+	const char *rates = lost > 0 ? arena_printf(a, "(%s new + %s lost)",
+						    human_rate(a, s->begun_per_second),
+						    human_rate(a, lost)) :
+		arena_printf(a, "%s new", human_rate(a, rate));
+	const char *sum = arena_printf(
+		a, "%s x %s s = %s entries", rates,
+		span(a, human_count(a, rounded(low)), human_count(a, rounded(high))),
+		span(a, human_count(a, rounded(need_low)), human_count(a, rounded(need_high))));
 
 	/* what is there now is needed, whatever the rates say */
-	if (need_low < (double)s->now.count)
-		need_low = (double)s->now.count;
+	finding_line(f, "needs  %s%s", sum,
+		     need_low < held ? arena_printf(a, "; not less than the %s of now",
+						    count(a, s->now.count)) : "");
+	if (need_low < held)
+		need_low = held;
 	if (need_high < need_low)
 		need_high = need_low;
 	finding_f64(f, "new_per_second", s->begun_per_second);
 	finding_f64(f, "need_low", need_low);
 	finding_f64(f, "need_high", need_high);
 	finding_u64(f, "entry_bytes", bytes);
-	finding_line(f, "needs  (%s new + %s lost) x %.0f to %.0f s = %s to %s entries",
-		     human_rate(a, s->begun_per_second), human_rate(a, lost), low, high,
-		     human_count(a, need_low), human_count(a, need_high));
-	finding_line(f, "memory %s to %s at %s bytes each%s",
-		     human_bytes(a, need_low * (double)bytes),
-		     human_bytes(a, need_high * (double)bytes), each,
+	finding_line(f, "memory %s at %s bytes each%s",
+		     span(a, human_bytes(a, need_low * (double)bytes),
+			  human_bytes(a, need_high * (double)bytes)), each,
 		     lost > 0 ? "; what was lost may have been retries" : "");
 }
 
@@ -276,8 +297,9 @@ static void report_long_chains(struct out *out, const struct space *s)
 			     count(a, failed));
 	finding_line(f, "average chain 2 x %s / %s buckets = %.1f by this namespace's entries",
 		     count(a, s->now.count), count(a, s->now.buckets), chain);
-	finding_line(f, "needs  %s buckets of 8 bytes for chains of 2 (nf_conntrack_buckets)",
-		     count(a, s->now.count));
+	if (chain >= CHAIN_MIN)
+		finding_line(f, "needs  %s buckets of 8 bytes for chains of 2 "
+			     "(nf_conntrack_buckets)", count(a, s->now.count));
 	finding_proof(f, "chainlength in /proc/net/stat/nf_conntrack; nf_conntrack_count and "
 		      "_buckets in /proc/sys/net/netfilter");
 	out_finding(out, f);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/stack/perflive.h"
@@ -74,11 +75,13 @@ static int take_operands(int argc, char **argv)
 	return opt_number("count", argv[2], &plan.count);
 }
 
-static int check_rate(void)
+static int check_events(void)
 {
+	struct perfname n;
+
 	if (typed.frequency && typed.period)
 		return fail(EINVAL, "-F and -c exclude each other");
-	return 0;
+	return typed.event ? perfname_parse(typed.event, &n) : 0;
 }
 
 int record_start(int argc, char **argv)
@@ -89,7 +92,7 @@ int record_start(int argc, char **argv)
 		err = take_operands(argc, argv);
 	if (err >= 0)
 		err = targets_check(plan.command != NULL);
-	return err < 0 ? err : check_rate();
+	return err < 0 ? err : check_events();
 }
 
 /* --functions with a target and an interval: [INTERVAL [COUNT]], until interrupted. */
@@ -110,7 +113,7 @@ int record_start_list(int argc, char **argv)
 	if (err >= 0)
 		err = targets_check(false);
 	plan.window_ns = plan.count == NA_U64 ? NA_U64 : plan.interval_ns * plan.count;
-	return err < 0 ? err : check_rate();
+	return err < 0 ? err : check_events();
 }
 
 /* ---- opening ---- */
@@ -329,15 +332,21 @@ static int report(struct recording *r)
 	return output_write(r->out, &r->profile, false);
 }
 
+static uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec;
+}
+
 /* What came since the last frame. */
 static int show_interval(struct recording *r)
 {
+	out_frame_begin(r->out, realtime_ns());
 	perffold_flush(samples_fold(r->samples));
 	functions_show_since(r->out, &r->profile, &r->before, &r->before_names);
-	const int err = out_frame_end(r->out);
-
-	out_frame_begin(r->out, 0);
-	return err;
+	return out_frame_end(r->out);
 }
 
 static int list_intervals(struct recording *r)
@@ -354,6 +363,8 @@ static int list_intervals(struct recording *r)
 			break;
 	}
 	end(r);
+	/* the dispatcher ends one more */
+	out_frame_begin(r->out, realtime_ns());
 	return err;
 }
 

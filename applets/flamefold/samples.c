@@ -6,6 +6,8 @@
 #include "common/stack/perffold.h"
 #include "common/stack/symbols.h"
 
+#define REMARKS 3                      /* about symbols that are shown without -v */
+
 struct samples {
 	struct profile *profile;
 	struct samples_source from;
@@ -105,16 +107,25 @@ static void tell_events(struct out *out, const struct samples *s, const struct p
 	free(events);
 }
 
+static void tell_symbols(struct out *out, const struct samples *s)
+{
+	const char *const *lines;
+	const size_t count = symbols_remarks(s->symbols, &lines);
+
+	for (size_t i = 0; i < count && (i < REMARKS || shared.verbose); i++)
+		out_note(out, "%s", lines[i]);
+	if (count > REMARKS && !shared.verbose)
+		out_note(out, "%zu more remarks about symbols (-v)", count - REMARKS);
+}
+
 const struct perffold_result *samples_end(struct out *out, struct samples *s)
 {
 	const struct perffold_result *r = perffold_end(s->fold);
-	const char *const *lines;
 
 	tell_events(out, s, r);
 	tell_lost(out, s->from.name, r);
 	tell_unwound(out, s, r);
-	for (size_t i = 0, n = symbols_remarks(s->symbols, &lines); i < n; i++)
-		out_note(out, "%s", lines[i]);
+	tell_symbols(out, s);
 	s->profile->samples += r->samples;
 	s->profile->truncated += r->truncated;
 	s->profile->lost += r->counts->lost + r->counts->lost_samples;

@@ -167,6 +167,14 @@ static void add_pool(struct finding *f, const struct listener *l)
 	add_time(f, &p);
 }
 
+/* ceil(3), which would need another library for this alone. */
+static double round_up(double x)
+{
+	double whole = (double)(int64_t)x;
+
+	return whole < x ? whole + 1 : whole;
+}
+
 /* Every worker is busy all the time, so the time each holds a connection is workers / accepted. */
 static void add_workers_needed(struct finding *f, const struct pool *p, double accepted, double low,
 			       double high)
@@ -179,7 +187,7 @@ static void add_workers_needed(struct finding *f, const struct pool *p, double a
 	finding_line(f,
 		     "needs  %.0f to %.0f workers: %.1f/s arrived, %.1f/s with what was dropped "
 		     "(retries too), x %s held (%zu busy / %.1f accepted/s)",
-		     ceil(low * hold_s), ceil(high * hold_s), low, high,
+		     round_up(low * hold_s), round_up(high * hold_s), low, high,
 		     human_ns(f->arena, hold_s * 1e9), p->workers, accepted);
 }
 
@@ -400,7 +408,7 @@ static void report_gave_up(struct out *out, const struct place *p)
 	struct arena *a = out_arena(out);
 	const struct listener *l = &listenq.now->listeners[p->first];
 
-	if (p->gave_up == NA_U64 || p->gave_up < GAVE_UP_MIN)
+	if (known(p->gave_up) < GAVE_UP_MIN || known(p->queue) < p->gave_up)
 		return;
 	struct finding *f = begin(out, "listenq.clients-gave-up", STATE_NOW, l);
 
@@ -419,13 +427,15 @@ static void report_gave_up(struct out *out, const struct place *p)
 	out_finding(out, f);
 }
 
+static bool is_stalled(const struct listener *l)
+{
+	return listener_place(listenq.now, l)->count > 1 && l->polled.stalled >= STALL_POLLS_MIN;
+}
+
 static void report_stall(struct out *out, const struct listener *l)
 {
 	struct arena *a = out_arena(out);
 	const struct place *p = listener_place(listenq.now, l);
-
-	if (p->count < 2 || l->polled.stalled < STALL_POLLS_MIN)
-		return;
 	struct finding *f = begin(out, "listenq.reuseport-stall", STATE_NOW, l);
 	double drops = l->dropped == NA_U64 ? 0 : drop_rate(l->dropped);
 
@@ -518,11 +528,12 @@ static void report_place(struct out *out, const struct place *p)
 			continue;
 		if (is_overflow(l))
 			report_overflow(out, l);
-		else
+		else if (!is_stalled(l))
 			report_near_full(out, l);
+		if (is_stalled(l))
+			report_stall(out, l);
 		l->is_cause_unknown = known(l->dropped) >= DROPS_MIN && !is_overflow(l) && !syn;
 		report_workers(out, l);
-		report_stall(out, l);
 		report_descriptors(out, l);
 	}
 }

@@ -111,7 +111,7 @@ static void count_connection(struct look *look, const struct connection *c)
 
 	if (p && c->is_half_open)
 		p->syn_received++;
-	else if (p)
+	else if (p && p->gave_up != NA_U64)
 		p->gave_up++;
 }
 
@@ -130,7 +130,8 @@ static void add_to_place(struct look *look, struct listener *l)
 
 void places_make(struct look *look)
 {
-	qsort(look->listeners, look->count, sizeof(*look->listeners), by_place_and_age);
+	if (look->count)
+		qsort(look->listeners, look->count, sizeof(*look->listeners), by_place_and_age);
 	look->places = arena_alloc(&look->arena, (look->count + 1) * sizeof(*look->places));
 	look->place_count = 0;
 	for (size_t i = 0; i < look->count; i++) {
@@ -141,10 +142,13 @@ void places_make(struct look *look)
 			s->first = i;
 		if (i == 0 || by_place(l, &look->listeners[i - 1]) != 0) {
 			uint64_t none = s->has_connections && l->sock.family ? 0 : NA_U64;
+			/* an MPTCP connection's paths have no inode, accepted or not */
+			uint64_t gave_up = l->sock.is_subflow ? NA_U64 : none;
 
 			look->places[look->place_count++] = (struct place){
 				.first = i,
-				.syn_received = none, .gave_up = none, .arrived = NA_U64,
+				.syn_received = none, .gave_up = gave_up,
+				.arrived = NA_U64,
 				.refused = NA_U64,
 			};
 		}

@@ -164,10 +164,14 @@ static bool is_of(const struct acceptq_worker *w, const struct look *look, const
 	return w->netns == look->spaces[l->space].ns.inode && w->cookie == l->sock.cookie;
 }
 
-/* A parent that made the workers, and waits for them rather than for connections. */
+/*
+ * A parent that made the workers, and waits for them rather than for connections: always asleep, or
+ * in its event loop (nearly) all the time although a connection waits. One that leaves its event
+ * loop now and then may be who accepts.
+ */
 static bool is_master(const struct acceptq *polls, const struct acceptq_worker *m)
 {
-	if (m->accepting)
+	if (m->accepting || (m->listening && (double)m->listening < 0.9 * (double)m->polls))
 		return false;
 	for (size_t i = 0; i < polls->worker_count; i++) {
 		const struct acceptq_worker *w = &polls->workers[i];

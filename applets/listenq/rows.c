@@ -123,7 +123,7 @@ static const struct column host_columns[] = {
 	    "network namespaces looked at"),
 	COL(struct host_row, listeners, NULL, ROLE_GAUGE, UNIT_COUNT, "sockets that listen"),
 	COL(struct host_row, polls, NULL, ROLE_GAUGE, UNIT_COUNT, "polls in the interval"),
-	COL(struct host_row, poll_ns, NULL, ROLE_GAUGE, UNIT_NS, "what one took, on average"),
+	COL(struct host_row, poll_ns, NULL, ROLE_GAUGE, UNIT_NS, "CPU time of one, on average"),
 	COL(struct host_row, interval_ns, NULL, ROLE_GAUGE, UNIT_NS, "measured interval"),
 };
 

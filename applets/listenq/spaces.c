@@ -264,10 +264,47 @@ static void keep_namespace(struct look *look, struct space *s, const struct netn
 	s->ns.path = arena_strdup(&look->arena, ns->path);
 }
 
+/* 1: read; 0: it has gone, or nobody asked for those that can't be entered. */
+static int enter_and_read(struct out *out, struct look *look, const struct netns *ns,
+			  const struct look *before)
+{
+	int err = netns_enter(ns);
+
+	if (err == -ESRCH)
+		return 0;
+	if (err < 0) {
+		if (listenq.netns)
+			out_missing(out, "%s", fail_text());
+		else
+			out_note(out, "other network namespaces are not looked at: %s",
+				 fail_text());
+		return 0;
+	}
+	keep_namespace(look, &look->spaces[look->space_count], ns);
+	read_space(out, look, look->space_count++, before);
+	err = netns_leave();
+	return err < 0 ? err : 1;
+}
+
+/* Where only findings are wanted all are looked at: those without a listener cost little. */
+static int select_spaces(struct out *out, struct netns_list *list)
+{
+	int err = -ENOENT;
+
+	if (!listenq.netns && !out_wants_rows(out))
+		err = netns_select("all", list);
+	if (err < 0)
+		err = netns_select(listenq.netns, list);
+	if (err >= 0 && listenq.netns && !strcmp(listenq.netns, "all") && !list->is_complete)
+		out_note(out, "other users' processes can't be looked at: some namespaces may be "
+			      "left out");
+	return err;
+}
+
 int spaces_read(struct out *out, struct look *look, const struct look *before)
 {
 	struct netns_list list;
-	int err = netns_select(listenq.netns, &list);
+	int err = select_spaces(out, &list);
 
 	if (err < 0)
 		return err;
@@ -276,22 +313,9 @@ int spaces_read(struct out *out, struct look *look, const struct look *before)
 	look->space_count = look->count = look->connection_count = 0;
 	look->is_single = list.count == 1;
 	look->spaces = arena_alloc(&look->arena, (list.count + 1) * sizeof(*look->spaces));
-	for (size_t i = 0; i < list.count; i++) {
-		keep_namespace(look, &look->spaces[look->space_count], &list.items[i]);
-		err = netns_enter(&list.items[i]);
-		if (err == -ESRCH)
-			continue;      /* gone since it was listed */
-		if (err < 0) {
-			out_missing(out, "%s", fail_text());
-			continue;
-		}
-		read_space(out, look, look->space_count++, before);
-		netns_leave();
-	}
-	if (listenq.netns && !strcmp(listenq.netns, "all") && !list.is_complete)
-		out_note(out, "other users' processes can't be looked at: some namespaces may be "
-			      "left out");
-	return 0;
+	for (size_t i = 0; i < list.count && err >= 0; i++)
+		err = enter_and_read(out, look, &list.items[i], before);
+	return err < 0 ? err : 0;
 }
 
 /* ---- what moved ---- */

@@ -38,8 +38,9 @@ const struct finding_kind oomcheck_findings[] = {
 	  "some "
 	  "was >= 1 %; page cache at the limit is none" },
 	{ "oomcheck.growing", "risk",
-	  "unreclaimable memory rose at each of >= 3 looks over >= 30 s, by >= 1 MiB and >= 0.05 % "
-	  "of the limit, and nothing is left in <= 1 h at that rate" },
+	  "unreclaimable memory rose in >= 3 looks over >= 30 s, with neither a fall nor a stop of "
+	  "20 s, by >= 1 MiB and >= 0.05 % of the limit, and nothing is left in <= 1 h at that "
+	  "rate" },
 	{ "oomcheck.pressure", "now",
 	  "all tasks of a group (or of the host, where no group does) waited for memory >= 5 % of "
 	  "the interval" },
@@ -122,7 +123,7 @@ static void add_parts(struct finding *f, const struct memgroup *g)
 static const char *stat_keys(void)
 {
 	return oomcheck.layout.memory.version == 2 ?
-		"anon, shmem, unevictable, kernel" : "total_*_anon, total_unevictable; kmem.usage";
+		"anon, shmem, unevictable, kernel" : "total_*_anon, total_unevictable";
 }
 
 /* What neither reclaim nor swap can take of it. */

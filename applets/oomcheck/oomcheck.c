@@ -124,7 +124,7 @@ static void stop(void)
 
 static int start_log(int argc, char **argv)
 {
-	if (argc < 2)
+	if (argc < 2 || !*argv[1])
 		return fail(EINVAL,
 			    "--log: the name of a file is missing, or - for standard input");
 	if (argc > 2)

@@ -97,11 +97,12 @@ struct track {
 	bool was_hanging;
 	uint32_t *stuck;                       /* threads seen held at memory.high */
 	size_t stuck_count;
+	bool is_rising;                        /* the latest look was above all before it */
 	struct track_point *points;
 	size_t point_count, point_cap;
 };
 void track_add(struct track *t, uint64_t bytes, uint64_t some_ns);
-/* Whether it rose at each look of a run of >= 3 looks and >= 30 s that ends now. */
+/* Whether it rose in >= 3 looks over >= 30 s, now too, with neither a fall nor a stop of 20 s. */
 bool track_growth(const struct track *t, struct growth *g);
 void track_free(struct track *t);
 

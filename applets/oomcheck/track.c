@@ -6,14 +6,15 @@
 #include "common/base/mem.h"
 #include "common/kernel/source.h"
 
-#define SPACING_NS 5000000000ull       /* points are at least this far apart ... */
+#define SPACING_NS 4000000000ull       /* points are at least this far apart ... */
 #define POINTS_MAX 16                  /* ... and the latest so many are kept */
 #define RUN_LOOKS_MIN 3
 #define RUN_NS_MIN 30000000000ull
 #define SLACK_SHARE 20                 /* a fall by 1/20 of the rise before is noise */
+#define STILL_NS 20000000000ull        /* some memory grows in steps: so long a stop ends a run */
 
-/* Only a rise: the first fall, or a standstill between two points, begins it anew. The last point
- * is the latest look's and moves until it is far enough from the one before. */
+/* Only rises: a fall, or a stop, begins the run anew. The last point moves until it is far enough
+ * from the one before. */
 struct track_point {
 	uint64_t time_ns, bytes, some_ns;
 };
@@ -31,14 +32,17 @@ static bool is_broken(const struct track *t, const struct track_point *now)
 
 	if (now->time_ns <= last->time_ns || now->bytes <= first->bytes)
 		return true;
-	return now->bytes < last->bytes &&
-	       last->bytes - now->bytes > (last->bytes - first->bytes) / SLACK_SHARE;
+	if (now->bytes <= last->bytes)
+		return now->time_ns - last->time_ns >= STILL_NS ||
+		       last->bytes - now->bytes > (last->bytes - first->bytes) / SLACK_SHARE;
+	return false;
 }
 
 void track_add(struct track *t, uint64_t bytes, uint64_t some_ns)
 {
 	const struct track_point now = { src_frame()->monotonic_ns, bytes, some_ns };
 
+	t->is_rising = false;
 	if (bytes == NA_U64 || !now.time_ns) {
 		t->point_count = 0;
 		return;
@@ -49,13 +53,11 @@ void track_add(struct track *t, uint64_t bytes, uint64_t some_ns)
 	}
 	struct track_point *last = &t->points[t->point_count - 1];
 
+	if (now.bytes <= last->bytes)
+		return;
+	t->is_rising = true;
 	if (t->point_count > 1 && last->time_ns - last[-1].time_ns < SPACING_NS) {
 		*last = now;
-		return;
-	}
-	/* the last one stays: it must be above the one before it */
-	if (t->point_count > 1 && last->bytes <= last[-1].bytes) {
-		begin(t, &now);
 		return;
 	}
 	if (t->point_count == POINTS_MAX)
@@ -77,12 +79,12 @@ static double pressure(const struct track_point *from, const struct track_point 
 
 bool track_growth(const struct track *t, struct growth *g)
 {
-	if (t->point_count < RUN_LOOKS_MIN)
+	if (!t->is_rising || t->point_count < RUN_LOOKS_MIN)
 		return false;
 	const struct track_point *first = &t->points[0], *last = &t->points[t->point_count - 1],
 				 *middle = &t->points[t->point_count / 2];
 
-	if (last->time_ns - first->time_ns < RUN_NS_MIN || last->bytes <= middle->bytes)
+	if (last->time_ns - first->time_ns < RUN_NS_MIN)
 		return false;
 	double whole = speed(first, last), half = speed(middle, last);
 

@@ -100,14 +100,30 @@ static int print_list(void)
 	return 0;
 }
 
-/* The mode whose option is among the words; it is taken out of them. */
+/* "--log" or "--log=FILE" for "--log": the value, "" or "=FILE". NULL for another word. */
+static char *behind_option(char *word, const char *option)
+{
+	const size_t len = option ? strlen(option) : 0;
+
+	if (!len || strncmp(word, option, len) != 0 || (word[len] && word[len] != '='))
+		return NULL;
+	return word + len;
+}
+
+/* The mode whose option is among the words. It is taken out of them, or leaves its value there as
+ * the operand it is. */
 static const struct mode *take_mode(const struct applet *applet, int *argc, char **argv)
 {
 	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++)
 		for (size_t m = 1; applet->modes[m]; m++) {
-			if (!applet->modes[m]->option ||
-			    strcmp(argv[i], applet->modes[m]->option) != 0)
+			char *value = behind_option(argv[i], applet->modes[m]->option);
+
+			if (!value)
 				continue;
+			if (*value) {
+				argv[i] = value + 1;
+				return applet->modes[m];
+			}
 			memmove(&argv[i], &argv[i + 1], (size_t)(*argc - i) * sizeof(*argv));
 			--*argc;
 			return applet->modes[m];

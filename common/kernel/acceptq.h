@@ -37,7 +37,7 @@ struct acceptq_worker {
 };
 
 struct acceptq {
-	uint64_t polls, cost_ns;       /* of all; CPU and waiting, as the clock has it */
+	uint64_t polls, cost_ns;       /* CPU time of all of them */
 	struct acceptq_queue *queues;
 	size_t queue_count;
 	struct acceptq_worker *workers;

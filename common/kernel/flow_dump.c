@@ -281,5 +281,8 @@ int flow_dump(const struct flow_filter *filter, const struct flow_reader *reader
 	err = read_lines(&w);
 	dump->refused = refused;
 	free(w.recent);
-	return err < 0 ? fail(-err, "flows: %s, and no /proc/net/nf_conntrack", refused) : 0;
+	if (err == -ENOENT)
+		return fail(ENOENT, "flows: %s; there is no /proc/net/nf_conntrack", refused);
+	return err < 0 ? fail(-err, "flows need CAP_NET_ADMIN: %s; %s", refused,
+			      arena_strdup(src_arena(), fail_text())) : 0;
 }

@@ -311,6 +311,9 @@ static bool split_raw(struct text line, struct logline *l)
 
 void logline_split(struct text line, struct logline *l)
 {
+	/* a serial console's lines end with a carriage return as well */
+	while (line.len && line.data[line.len - 1] == '\r')
+		line.len--;
 	struct scan s = scan_of(line);
 	bool has_source = false;
 

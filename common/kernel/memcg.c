@@ -429,7 +429,9 @@ uint64_t memcg_unreclaimable(const struct memcg *m)
 	uint64_t sum = add_known(add_known(lists, m->unevictable_bytes), m->sock_bytes);
 	uint64_t kernel = m->kernel_bytes;
 
-	if (kernel != NA_U64 && m->slab_reclaimable_bytes != NA_U64)
-		kernel -= m->slab_reclaimable_bytes < kernel ? m->slab_reclaimable_bytes : kernel;
+	/* v1 does not say how much of it can shrink: dentries and inodes alone may fill a group */
+	if (kernel == NA_U64 || m->slab_reclaimable_bytes == NA_U64)
+		return sum;
+	kernel -= m->slab_reclaimable_bytes < kernel ? m->slab_reclaimable_bytes : kernel;
 	return add_known(sum, kernel);
 }

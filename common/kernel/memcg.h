@@ -88,7 +88,8 @@ int memcg_parse_oom_control(struct text t, struct memcg *m);   /* v1; oom_kill s
 /* Derived: unknown if a part that this kernel has is unknown. */
 uint64_t memcg_working_set(const struct memcg *m);     /* usage less inactive file pages */
 uint64_t memcg_reclaimable(const struct memcg *m);     /* file pages and slab that could go */
-/* Anonymous, unevictable and kernel memory: what no reclaim frees without swap. */
+/* Anonymous, unevictable and kernel memory: what no reclaim frees without swap. v1 does not say how
+ * much of the kernel's can shrink: there it is left out. */
 uint64_t memcg_unreclaimable(const struct memcg *m);
 
 #endif

@@ -118,7 +118,7 @@ struct oom_report {
 	size_t kill;                   /* index + 1 of its latest; 0 none */
 	const char *group;             /* all of it are being killed */
 	size_t group_first;            /* index of the first of them */
-	uint64_t group_ns;
+	uint64_t group_ns, group_realtime_ns;  /* of the latest of them */
 };
 
 void oomreport_init(struct oomlog *log);

@@ -3,7 +3,8 @@
 #include "common/kernel/memcg.h"
 #include "common/kernel/oomlog_impl.h"
 
-#define GROUP_NS 100000000u            /* the members of a group die at once */
+#define GROUP_NS 100000000u            /* the next member of a group, on a slow console */
+#define GROUP_STAMP_NS 1000000000u     /* the same in a log that has but dates, of whole seconds */
 #define RECENT 64                      /* kills looked back for the same victim */
 
 static const struct oom_usage unknown_usage = OOM_USAGE_UNKNOWN;
@@ -235,6 +236,22 @@ static void add_group_member(struct oomlog *log, struct oom_kill *k, const struc
 	k->memcg_shmem_bytes = first->memcg_shmem_bytes;
 }
 
+/* Of the group whose members are being killed, one after the other. */
+static bool is_next_member(const struct oomlog *log, const struct oom_report *r,
+			   const struct logline *l)
+{
+	if (!r->group || !oomlog_is_near(l->boot_ns, r->group_ns, GROUP_NS))
+		return false;
+	return l->boot_ns != NA_U64 ||
+	       oomlog_is_near(realtime_of(log, l), r->group_realtime_ns, GROUP_STAMP_NS);
+}
+
+static void mark_group(const struct oomlog *log, struct oom_report *r, const struct logline *l)
+{
+	r->group_ns = l->boot_ns;
+	r->group_realtime_ns = realtime_of(log, l);
+}
+
 static void on_killed(struct oomlog *log, const struct logline *l, const struct oom_victim *v,
 		      enum oom_constraint constraint)
 {
@@ -247,9 +264,10 @@ static void on_killed(struct oomlog *log, const struct logline *l, const struct 
 	if (told) {
 		add_victim(log, l, &log->kills[told - 1], v, constraint);
 	} else {
-		const bool is_member =
-			r->group && oomlog_is_near(l->boot_ns, r->group_ns, GROUP_NS);
+		const bool is_member = is_next_member(log, r, l);
 
+		if (is_member)
+			mark_group(log, r, l);
 		if (is_member && is_repeated(log, r, v->pid))
 			return;
 		struct oom_kill *k = add_kill(log, l);
@@ -337,7 +355,7 @@ void oomkill_group(struct oomlog *log, const struct logline *l, struct text grou
 	struct oom_report *r = oomreport_of(log, l);
 
 	r->group = oomlog_copy(log, l, group);
-	r->group_ns = l->boot_ns;
+	mark_group(log, r, l);
 	r->group_first = r->kill ? r->kill - 1 : log->count;
 	if (!r->kill)
 		return;

@@ -575,15 +575,6 @@ const char *src_call_place(const char *key)
 		arena_strdup(&source.arena, key);
 }
 
-int src_call_failed(const char *key, int err, const char *why)
-{
-	if (why)
-		return fail(-err, "%s", why);
-	if (err == -ENOENT)
-		return fail(ENOENT, "%s: not in the saved run", key);
-	return fail_errno(-err, "%s", key);
-}
-
 int src_call(const char *key, int (*fetch)(void *arg, struct buf *reply), void *arg,
 	     struct text *reply)
 {

@@ -25,6 +25,15 @@ void src_stream_forget(void)
 	hash_free(&saved);
 }
 
+int src_call_failed(const char *key, int err, const char *why)
+{
+	if (why)
+		return fail(-err, "%s", why);
+	if (err == -ENOENT)
+		return fail(ENOENT, "%s: not in the saved run", key);
+	return fail_errno(-err, "%s", key);
+}
+
 /* ---- reading pieces back ---- */
 
 /* 1; 0: the end; -EINVAL: cut. */

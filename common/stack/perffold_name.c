@@ -115,6 +115,25 @@ static bool is_kernel_itself(const struct process_map *m)
 	return text_starts(text_of(m->object->path), "[kernel.");
 }
 
+/* A JIT's code, or else what stands in the file that anonymous memory covers. */
+static size_t ask_map(struct perffold *pf, const struct process *p, const struct process_map *m,
+		      uint64_t address, bool is_return, struct symbol *found)
+{
+	struct process_map below;
+	struct symbols_map map = perffold_symbols_map(pf, p, m);
+
+	if (process_map_covered(m, &below)) {
+		if (symbols_find(pf->options.symbols, &map, address, is_return, found))
+			return 1;
+		map = perffold_symbols_map(pf, p, &below);
+	}
+	if (pf->options.inlines)
+		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
+					    SYMBOLS_INLINED_MAX);
+	symbols_find(pf->options.symbols, &map, address, is_return, found);
+	return 1;
+}
+
 /* What is found at the address, inlined functions first; at least one. */
 static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t address,
 			  enum cpumode mode, bool is_return, struct symbol *found)
@@ -127,21 +146,15 @@ static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t
 
 	if (!pf->knows_kernel)
 		tell_kernel(pf);
-	if (m)
-		map = perffold_symbols_map(pf, is_kernel ? NULL : p, m);
+	if (m && is_kernel)
+		map = perffold_symbols_map(pf, NULL, m);
 	if (is_kernel) {
 		symbols_find_kernel(pf->options.symbols, m && !is_kernel_itself(m) ? &map : NULL,
 				    address, is_return, found);
 		return 1;
 	}
 	*found = (struct symbol){ 0 };
-	if (!m)
-		return 1;
-	if (pf->options.inlines)
-		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
-					    SYMBOLS_INLINED_MAX);
-	symbols_find(pf->options.symbols, &map, address, is_return, found);
-	return 1;
+	return m ? ask_map(pf, p, m, address, is_return, found) : 1;
 }
 
 static void add_frame(struct perffold *pf, const struct frame_source *source)
@@ -183,12 +196,15 @@ static void look_up_nothing(struct perffold *pf, const struct process *p, uint64
 {
 	const bool is_kernel = is_kernel_mode(mode);
 	const struct process_map *m = NULL;
+	struct process_map below;
 	char name[512];
 
 	if (is_kernel)
 		m = processes_find_kernel_map(pf->processes, address, mode == MODE_GUEST_KERNEL);
 	else if (mode != MODE_GUEST_USER)
 		m = process_find_map(p, address);
+	if (m && process_map_covered(m, &below))
+		m = &below;
 	const size_t len = write_unnamed(m, address, mode, name, sizeof(name));
 
 	add_frame(pf, &(struct frame_source){
@@ -207,6 +223,11 @@ void perffold_prepare(struct perffold *pf, const struct process *p, const struct
 	symbols_prepare(pf->options.symbols, &map);
 }
 
+static uint64_t hash_of(uint64_t address, uint64_t space)
+{
+	return perffold_mix(address ^ 0x2d358dccaa6c78a5ull, space ^ 0x8bb84b93962eacc9ull);
+}
+
 static void grow(struct name_cache *c)
 {
 	const size_t size = c->size ? c->size * 2 : SLOTS_FIRST;
@@ -215,7 +236,7 @@ static void grow(struct name_cache *c)
 	for (size_t i = 0; i < c->size; i++) {
 		if (!c->slots[i].space)
 			continue;
-		size_t at = hash_bytes(&c->slots[i], 16) & (size - 1);
+		size_t at = hash_of(c->slots[i].address, c->slots[i].space) & (size - 1);
 
 		while (slots[at].space)
 			at = (at + 1) & (size - 1);
@@ -239,8 +260,7 @@ static void make_room(struct name_cache *c)
 
 static struct name_slot *find(struct name_cache *c, uint64_t address, uint64_t space)
 {
-	const struct name_slot key = { .address = address, .space = space };
-	size_t at = hash_bytes(&key, 16) & (c->size - 1);
+	size_t at = hash_of(address, space) & (c->size - 1);
 
 	while (c->slots[at].space && (c->slots[at].address != address ||
 				      c->slots[at].space != space))

@@ -5,6 +5,7 @@
  * RAW_US OURS_US".
  *
  *     sockdump [connections [rounds]]       as root
+ *     sockdump connections 0                only makes them, says "ready", and waits
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -216,10 +217,15 @@ int main(int argc, char **argv)
 	const unsigned connections = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 20000;
 	const unsigned rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 21;
 
-	if (rounds < 1 || rounds > ROUNDS_MAX)
+	if (rounds > ROUNDS_MAX)
 		return 2;
 	enter_namespace();
 	start_connections(connections);
+	if (!rounds) {
+		puts("ready");
+		fflush(stdout);
+		pause();
+	}
 	if (src_open_live())
 		return 1;
 	compare("listeners", SOCK_BIT(SOCK_LISTEN), rounds, LISTENERS);

@@ -91,3 +91,17 @@ want_match out '(^|	)schedstat	'
 want_that "columns are the same in every line" awk -F'\t' 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR < 5 }' "$out"
 
 finish
+
+begin "an option that chooses another mode takes its operand behind = as well"
+printf '[    1.000000] x: Killed process 9 (a) total-vm:1kB\n' >"$work/log"
+run "$PERFBOX" oomcheck --log "$work/log" --tsv
+cp "$out" "$work/apart"
+run "$PERFBOX" oomcheck --tsv "--log=$work/log"
+want_status 0
+want_empty err
+want_that "as if it stood apart" [ -s "$out" ]
+run "$PERFBOX" oomcheck --log=
+want_status 2
+want_match err 'the name of a file is missing'
+run "$PERFBOX" oomcheck --logs=x
+want_status 2

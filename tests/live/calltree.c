@@ -1,6 +1,6 @@
 /*
  * A program whose call tree and split of time are known: main calls run, which calls work_a,
- * work_b and work_c, whose leaves turn the same loop 60, 30 and 10 times out of 100.
+ * work_b and work_c, whose leaves let the same loop turn 60, 30 and 10 times out of 100.
  *
  *   calltree SECONDS        runs about that long in one thread, ends with status 0
  *   calltree SECONDS N      the same in N threads that are called "worker"
@@ -24,24 +24,29 @@ static double seconds;
 /* Not a tail call, and the frame stays. */
 #define STAY() __asm__ volatile("" ::: "memory")
 
-static NOINLINE void leaf_a(uint64_t turns)
+/* One loop for all: how fast it is depends on where it stands. */
+static NOINLINE void turn(uint64_t turns)
 {
 	for (volatile uint64_t i = 0; i < turns; i++)
 		;
+	STAY();
+}
+
+static NOINLINE void leaf_a(uint64_t turns)
+{
+	turn(turns);
 	STAY();
 }
 
 static NOINLINE void leaf_b(uint64_t turns)
 {
-	for (volatile uint64_t i = 0; i < turns; i++)
-		;
+	turn(turns);
 	STAY();
 }
 
 static NOINLINE void leaf_c(uint64_t turns)
 {
-	for (volatile uint64_t i = 0; i < turns; i++)
-		;
+	turn(turns);
 	STAY();
 }
 

@@ -99,7 +99,7 @@ if [ -z "$has_nft" ]; then
 	skip_test "no nft: nothing makes the namespace track"
 else
 	watch "$in_busy $helpers/spray 30000 127.1.0.0"
-	elapsed=4
+	want_that "a busy table is no trouble: $(found)" [ -z "$(found)" ]
 	want_that "30,000 in about 4 s: $(of_row "$busy" new_per_second)" near "$(of_row "$busy" new_per_second)" 7500 800
 	want_that "none elsewhere: $(of_row "$quiet" new_per_second)" near "$(of_row "$quiet" new_per_second)" 0 0
 	run "$PERFBOX" conntrack-top -N "$busy" --no-events --json --table conntrack 0.3 1

@@ -1,8 +1,8 @@
 /*
- * A program whose stacks are known, under names that are hard to read: `steady` takes three times as much time
- * as `brief`, both called from `work`, below `deeper` eight times in a row; with -t in that many
- * threads; with -f a child does the same and then becomes this program under another name (exec).
- * Its name has a blank, a colon and brackets.
+ * A program whose stacks are known, under names that are hard to read, for tests of profiles:
+ * `steady` takes three times as much time as `brief`, both called from `work`, below nine calls of
+ * `deeper`; with -t in that many threads; with -f a child does the same and then becomes this
+ * program under another name (exec). Its own name has a blank, a colon and brackets.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -72,20 +72,25 @@ want_that "nothing" only_found
 rate=$(ask listeners accepts_per_second)
 want_that "about 200 accepted a second" between "$(awk -v s="$slack" 'BEGIN { print 200 / (1 + s) }')" "$rate" 260
 
-begin "triage finds it in the namespace it runs in, and says where to look"
+begin "triage finds it in whichever namespace it is, and says where to look"
 end_clients
 end_servers
 serve 127.0.0.1 8080 -b 8
 client 127.0.0.1 8080 -n 64
 sleep 0.3
+run "$PERFBOX" triage --save "$work/triage" 2
+want_status 1
+want_match out "^now +listenq.accept-overflow  127.0.0.1:8080 tcp/$server  netns "
+want_match out "next +perfbox listenq -N $server --pid $server 1"
+cp "$out" "$work/live"
+run "$PERFBOX" triage --root "$work/triage"
+want_that "its saved run says the same" cmp "$work/live" "$out"
 if command -v nsenter >/dev/null; then
 	run nsenter --net="/proc/$server/ns/net" "$PERFBOX" triage 2
 	want_status 1
 	want_match out "^now +listenq.accept-overflow  127.0.0.1:8080 tcp/$server"
 	want_match out "next +perfbox listenq --pid $server 1"
 	want_unlike out '^clean.*accept queues'
-else
-	skip_test "no nsenter"
 fi
 
 finish

@@ -19,7 +19,7 @@
  *     tcp syn ADDR PORT FROM [OPTIONS]   SYNs from IPv4 address FROM, nothing more
  *         -n N    SYNs, each from another port
  *     all:
- *         -N new|PID  in a new network namespace, its loopback up; in that process's
+ *         -N new|PID|PATH     in a new network namespace, its loopback up; in that process's
  *         -t S    end after so long (60)
  * Prints "ready PID" when it listens or has begun all; `connect` at its end "connected N of N".
  */
@@ -101,7 +101,7 @@ static void enter_netns(void)
 		close(fd);
 		return;
 	}
-	snprintf(path, sizeof(path), "/proc/%s/ns/net", want.netns);
+	snprintf(path, sizeof(path), *want.netns == '/' ? "%s" : "/proc/%s/ns/net", want.netns);
 	int fd = open(path, O_RDONLY);
 
 	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0)

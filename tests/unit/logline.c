@@ -126,6 +126,16 @@ static uint64_t realtime(const char *line, uint64_t now_ns, int64_t offset_s)
 	return logline_realtime(&l, now_ns, offset_s);
 }
 
+static void test_carriage_return(void)
+{
+	struct logline l;
+
+	logline_split(TEXT("[   12.345678] Memory cgroup stats for /a:\r"), &l);
+	CHECK(text_is(l.text, "Memory cgroup stats for /a:"));
+	logline_split(TEXT("\r"), &l);
+	CHECK(!l.text.len);
+}
+
 static void test_dates(void)
 {
 	const uint64_t jan_1_2026 = 1767225600 * SEC, mar_1_2027 = 1803859200 * SEC;
@@ -188,6 +198,7 @@ static void test_hostile(void)
 int main(void)
 {
 	test_formats();
+	test_carriage_return();
 	test_dates();
 	test_hostile();
 	return check_done("logline");

@@ -289,6 +289,29 @@ static void test_group(void)
 	oomlog_free(&log);
 }
 
+/* A console that takes its time, and a log whose only times are dates: who is of the group? */
+static void test_slow_group(void)
+{
+	struct oomlog slow = read_log(TEXT(
+		KILLED("1", "10")
+		"3,11,11,-;Tasks in /g are going to be killed due to memory.oom.group set\n"
+		"3,12,60012,-;Killed process 2 (x) total-vm:9kB\n"
+		"3,13,120013,-;Killed process 3 (x) total-vm:9kB\n"
+		"3,14,180014,-;Killed process 1 (x) total-vm:9kB\n"));
+	struct oomlog dated = read_log(TEXT(
+		"[Mon Nov 30 12:00:00 2026] Killed process 1 (x) total-vm:9kB\n"
+		"[Mon Nov 30 12:00:00 2026] Tasks in /g are going to be killed due to "
+		"memory.oom.group set\n"
+		"[Mon Nov 30 12:00:01 2026] Killed process 2 (x) total-vm:9kB\n"
+		"[Mon Nov 30 12:00:03 2026] Killed process 3 (x) total-vm:9kB\n"));
+
+	CHECK(slow.count == 3 && slow.kills[2].pid == 3 && slow.kills[2].is_by_group);
+	CHECK(dated.count == 3 && dated.kills[1].is_by_group && !dated.kills[2].is_by_group &&
+	      !dated.kills[2].cgroup);
+	oomlog_free(&slow);
+	oomlog_free(&dated);
+}
+
 static void test_others(void)
 {
 	struct oomlog log = read_log(TEXT(
@@ -440,6 +463,7 @@ int main(void)
 	test_old();
 	test_mixed();
 	test_group();
+	test_slow_group();
 	test_others();
 	test_gap();
 	test_tasks();

@@ -116,6 +116,7 @@ static bool shows(struct out_config config, const char *column)
 	print_to_memory(&p, config);
 	bool is_shown = out_shows(p.out, &threads_table, column);
 
+	printed_text(&p);
 	printed_free(&p);
 	return is_shown;
 }
