@@ -102,6 +102,7 @@ struct symbols_map perffold_symbols_map(struct perffold *pf, const struct proces
 		.path = o->path,
 		.build_id = o->build_id ? o->build_id : listed_build_id(pf, o->path),
 		.start = m->start, .end = m->end, .pgoff = m->pgoff,
+		.inode = o->inode,
 		.pid = p ? p->pid : 0,
 		.comm = p ? p->comm : NULL,
 		.is_kernel = !p,
