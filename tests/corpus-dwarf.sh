@@ -48,24 +48,23 @@ lines_expected()
 
 lines_got()
 {
-	awk '{
+	awk '/^\[truncated\];_exit;\[kernel/ { next }
+	{
 		n = $NF
 		sub(/ [0-9]+$/, "")
 		m = split($0, frame, ";")
 		stack = ""
-		is_named = 0
 		for (i = 1; i <= m; i++) {
 			name = frame[i]
 			if (name ~ /^\[(kernel|unknown|truncated|anon)/)
 				continue
-			is_named = is_named || name !~ /^\[/
 			sub(/_\[i\]$/, "", name)
 			line = "-"
 			if (match(name, /:[^:;]*:[0-9]+$/))
 				line = substr(name, RSTART + 1)
 			stack = stack ";" line
 		}
-		if (is_named)
+		if (stack != "")
 			sum[stack] += n
 	} END { for (s in sum) print s, sum[s] }' | sort
 }
