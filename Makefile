@@ -67,7 +67,7 @@ MEMORY := address,undefined
 # The code a sanitizer adds makes gcc guess wrong about these two.
 SANITIZE = -fsanitize=$(1) -fno-sanitize-recover=all -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -Wno-maybe-uninitialized -Wno-format-truncation
-LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty -lm
+LIBS := -lpcap -lbpf -ldw -lelf -lz -llzma -lbz2 -lzstd -liberty
 LINK := -Wl,--gc-sections -Wl,--build-id=sha1 $(FATAL)
 STATIC := -static $(LINK)
 DYNAMIC := -no-pie $(LINK)
@@ -244,8 +244,8 @@ RUN = PERFBOX='$(abspath $(O))/perfbox' O='$(O)' CC='$(CC)' SAN='$(SAN)' BPF='$(
 
 check: all unit replay
 	@$(RUN) tests/run check
-# two of the live tests run a unit where only root can: inside namespaces
-live: all helpers $(O)/tests/unit/netns $(O)/tests/unit/sockowner
+# some live tests run a unit: where only root can (inside namespaces), or on what they recorded
+live: all helpers $(addprefix $(O)/tests/unit/,netns sockowner perforacle)
 	@$(RUN) tests/run live
 browser: all $(O)/tests/helper/flamegraph
 	@$(RUN) tests/run browser
@@ -257,8 +257,9 @@ fuzz-all: fuzzers
 	@$(RUN) tests/run fuzz-all
 bench: all helpers $(O)/tests/bench/owners $(O)/tests/helper/foldtext
 	@$(RUN) scripts/bench
-corpus: $(O)/tests/helper/foldtext
+corpus: all $(O)/tests/helper/foldtext $(O)/tests/unit/perforacle
 	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus-perfdata.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all

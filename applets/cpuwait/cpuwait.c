@@ -329,8 +329,10 @@ static int read_look(struct out *out, struct look *now, struct look *before)
 		out_missing(out, "%s", fail_text());
 	now->pressure = (struct psi){ NA_U64, NA_U64 };
 	cgroup_find(src_arena(), &cpuwait.layout);
-	if (groups_read(&now->groups, &before->groups, &cpuwait.layout) < 0)
-		out_missing(out, "%s", fail_text());
+	err = groups_read(&now->groups, &before->groups, &cpuwait.layout);
+	if (err < 0)           /* the text names the group */
+		out_missing(out, "%s", redact_is_on() ? arena_printf(out_arena(out),
+			    "a control group: %s", strerror(-err)) : fail_text());
 	if (s->cgroup)
 		collect_group_tids(&now->threads, &now->groups);
 	err = threads_collect(&now->threads, s);

@@ -299,7 +299,9 @@ static void report_limit_hit(struct out *out, const struct memgroup *g)
 			     times_text(a, g->own_oom_events));
 	add_parts(f, g);
 	finding_proof(f, is_hanging ? "under_oom in /%s/memory.oom_control" :
-		      "oom in /%s/memory.events.local", memgroup_folder_text(a, g));
+		      m->local_oom_events != NA_U64 ? "oom in /%s/memory.events.local" :
+						      "oom in /%s/memory.events",
+		      memgroup_folder_text(a, g));
 	add_next(f, g);
 	out_finding(out, f);
 }
@@ -321,6 +323,17 @@ static bool is_refaulting(const struct memgroup *g)
 	       (some >= SOME_REFAULT_MIN || (some >= SOME_WITH_IO_MIN && io >= IO_SOME_MIN));
 }
 
+/* Whether it is its own limit that takes its pages away, not the host or a group above. */
+static bool is_at_own_limit(const struct memgroup *g)
+{
+	const struct memcg *m = &g->memory;
+
+	return (g->own_max_events && g->own_max_events != NA_U64) ||
+	       (g->own_high_events && g->own_high_events != NA_U64) ||
+	       (memcg_is_limit(m->limit_bytes) &&
+		ratio_of(m->usage_bytes, m->limit_bytes) >= FULL_RATIO);
+}
+
 static void report_refault(struct out *out, const struct memgroup *g)
 {
 	struct arena *a = out_arena(out);
@@ -337,8 +350,10 @@ static void report_refault(struct out *out, const struct memgroup *g)
 	finding_u64(f, "interval_ns", oomcheck.interval_ns);
 	finding_line(f,
 		     "%s came back soon after it was taken away, %s of its working set: it needs "
-		     "more page cache than its limit leaves",
-		     bytes_text(a, bytes), human_ratio(a, ratio));
+		     "more page cache than %s",
+		     bytes_text(a, bytes), human_ratio(a, ratio),
+		     is_at_own_limit(g) ? "its limit leaves" :
+					  "the host or a group above leaves it");
 	add_parts(f, g);
 	finding_proof(f, "workingset_refault_* +%llu in /%s/memory.stat",
 		      (unsigned long long)g->moved_refaults, memgroup_folder_text(a, g));

@@ -334,8 +334,9 @@ void memgroups_look(struct out *out)
 	int err = oomcheck.layout.memory.version ?
 		cgroup_walk(&oomcheck.layout.memory, add_node, NULL) : 0;
 
-	if (err < 0)
-		out_missing(out, "%s", fail_text());
+	if (err < 0)           /* the text names the group */
+		out_missing(out, "%s", redact_is_on() ? arena_printf(out_arena(out),
+			    "a control group: %s", strerror(-err)) : fail_text());
 	for (size_t i = 0; i < seen.group_count; i++)
 		if (seen.groups[i]->is_full)
 			read_ancestors(seen.groups[i]);
@@ -433,7 +434,8 @@ int memgroups_check_asked(void)
 {
 	if (!seen.asked || hash_find_name(&seen.by_path, seen.asked))
 		return 0;
-	return fail(ENOENT, "-G: no control group %s", seen.asked);
+	return fail(ENOENT, "-G: no control group %s",
+		    redact_name(src_arena(), NAME_CGROUP, seen.asked));
 }
 
 bool memgroup_has_children(const struct memgroup *g)

@@ -88,6 +88,7 @@ static int map_fd(int fd, const char *path, struct hostfile *f)
 	}
 	*f = (struct hostfile){
 		.bytes = { at, (size_t)st.st_size }, .scratch = scratch, .owner = st.st_uid,
+		.inode = st.st_ino,
 	};
 	return 0;
 }

@@ -28,6 +28,7 @@ struct hostfile {
 	struct text bytes;
 	char *scratch;                 /* the same bytes, which may be written: a private copy */
 	uid_t owner;
+	ino_t inode;
 };
 int hostfile_map(const char *root, const char *path, struct hostfile *f);
 void hostfile_unmap(struct hostfile *f);

@@ -59,7 +59,7 @@ static bool add_line(struct kallsyms *k, struct text line, unsigned table)
 	uint64_t address;
 
 	if (!scan_hex(&s, &address) || !scan_word(&s, &type) || type.len != 1 ||
-	    !scan_word(&s, &name))
+	    !scan_word(&s, &name) || memchr(name.data, '\0', name.len))
 		return false;
 	k->lines++;
 	k->hidden += !address;

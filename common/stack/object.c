@@ -127,22 +127,26 @@ bool object_address_of(const struct object *o, uint64_t offset, uint64_t *addres
 	return elfimage_address_of(&o->elf, offset, address);
 }
 
+/* Whether it is the very file, as far as the recording tells. */
+static bool is_recorded(const struct object *o, const struct elfimage *e, const struct hostfile *f)
+{
+	char id[ELFIMAGE_BUILD_ID_HEX];
+
+	if (o->build_id)
+		return elfimage_build_id(e, id) && object_build_ids_match(id, o->build_id);
+	return !o->inode || !f->inode || f->inode == o->inode;
+}
+
 /* Takes the file over (no file: what is unpacked already), or gives it back. */
 static bool accept(struct object *o, struct hostfile *f)
 {
-	char id[ELFIMAGE_BUILD_ID_HEX];
 	struct text bytes = f->bytes;
 	struct elfimage e;
 
 	if (!bytes.len || !unpack(bytes, OBJECT_UNPACKED_MAX, &o->unpacked))
 		bytes = buf_text(&o->unpacked);
-	const bool is_elf = !elfimage_open(bytes, &e);
-
-	if (is_elf && o->build_id &&
-	    (!elfimage_build_id(&e, id) || !object_build_ids_match(id, o->build_id)))
-		o->state = OBJECT_OTHER_BUILD;
-	else if (is_elf)
-		o->state = OBJECT_GOOD;
+	if (!elfimage_open(bytes, &e))
+		o->state = is_recorded(o, &e, f) ? OBJECT_GOOD : OBJECT_OTHER_BUILD;
 	if (o->state != OBJECT_GOOD) {
 		buf_free(&o->unpacked);
 		hostfile_unmap(f);
@@ -284,6 +288,7 @@ struct object *object_new(const struct object_places *p, const struct symbols_ma
 
 	o->path = without_deleted(map->path);
 	o->build_id = map->build_id && *map->build_id ? mem_strdup(map->build_id) : NULL;
+	o->inode = p->options->is_this_boot && !p->options->symfs ? map->inode : 0;
 	o->state = OBJECT_MISSING;
 	if (find_file(o, p, map))
 		o->state = OBJECT_GOOD;

@@ -18,13 +18,12 @@
 #include "common/stack/symtab.h"
 
 #define OBJECT_UNPACKED_MAX (256u << 20)       /* a compressed module, mini debug info */
-
 #define OBJECT_CODE_MAX 4
 
 enum object_state {
 	OBJECT_GOOD,
 	OBJECT_MISSING,                /* no file there, or not readable */
-	OBJECT_OTHER_BUILD,            /* a file is there, its build id is another */
+	OBJECT_OTHER_BUILD,            /* a file is there, its build id or inode is another */
 };
 
 struct elfsym_cfi;
@@ -33,9 +32,8 @@ struct elfsym_inline;
 struct object {
 	const char *path;              /* as recorded, without " (deleted)" */
 	const char *build_id;          /* as recorded; NULL unknown */
-	#define OBJECT_CODE_MAX 4
-
-enum object_state state;
+	uint64_t inode;                /* to go by without a build id; 0: nothing */
+	enum object_state state;
 	struct elfimage elf;           /* if OBJECT_GOOD */
 	struct object_code {           /* its executable segments, as many as fit */
 		uint64_t offset, size, address;

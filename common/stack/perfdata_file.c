@@ -107,22 +107,23 @@ static int read_attrs(struct perfdata *d, const struct perf_stream *s, const str
 	return 0;
 }
 
-static void read_feature(struct perfdata *d, const struct perf_stream *s, unsigned feature,
+/* False: it ends behind the file's end. */
+static bool read_feature(struct perfdata *d, const struct perf_stream *s, unsigned feature,
 			 struct section x)
 {
-	if (!x.size)
-		return;
-	if (section_bytes(s, x) < x.size || x.size > PERFDATA_FEATURE_MAX) {
+	if (section_bytes(s, x) < x.size)
+		return false;
+	if (x.size > PERFDATA_FEATURE_MAX) {
 		perfdata_remark_add(d, "%s: at byte %" PRIu64 ": feature %u of %" PRIu64
-				    " bytes is %s", s->name, x.offset, feature, x.size,
-				    x.size > PERFDATA_FEATURE_MAX ? "too long" : "cut");
-		return;
+				    " bytes is too long", s->name, x.offset, feature, x.size);
+		return true;
 	}
 	char *bytes = mem_alloc((size_t)x.size);
 
 	if (perf_input_at(&s->input, x.offset, bytes, (size_t)x.size))
 		perfdata_take_feature(d, s->name, feature, (struct text){ bytes, (size_t)x.size });
 	free(bytes);
+	return true;
 }
 
 /* One section for each bit, in their order, behind the records. */
@@ -130,20 +131,20 @@ static void read_features(struct perfdata *d, const struct perf_stream *s, const
 {
 	unsigned char bytes[SECTION_BYTES];
 	uint64_t at;
+	bool is_cut = false;
 
 	if (!section_ends(h->data, &at))
 		return;
-	for (unsigned f = 0; f < FEATURES; f++) {
+	for (unsigned f = 0; f < FEATURES && !is_cut; f++) {
 		if (!(h->features[f / 8] >> f % 8 & 1))
 			continue;
-		if (!perf_input_at(&s->input, at, bytes, sizeof(bytes))) {
-			perfdata_remark_add(d, "%s: what it says of itself is missing at its end "
-					    "(build ids, names of events)", s->name);
-			return;
-		}
-		read_feature(d, s, f, section_of(bytes));
+		is_cut = !perf_input_at(&s->input, at, bytes, sizeof(bytes)) ||
+			 !read_feature(d, s, f, section_of(bytes));
 		at += sizeof(bytes);
 	}
+	if (is_cut)
+		perfdata_remark_add(d, "%s: what it says of itself is cut (build ids, names of "
+				    "events)", s->name);
 }
 
 static int read_file_header(struct perfdata *d, struct perf_stream *s)

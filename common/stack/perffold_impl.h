@@ -88,6 +88,14 @@ struct perffold {
 	struct perffold_result result;
 };
 
+/* Both halves of the product are used, as in wyhash. */
+static inline uint64_t perffold_mix(uint64_t a, uint64_t b)
+{
+	const __uint128_t m = (__uint128_t)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
 /* Counts one sample with that chain, leaf first and beginning with a context. */
 void perffold_raw_add(struct perffold *pf, struct process *p, uint32_t root,
 		      const uint64_t *chain, size_t count, uint64_t weight);

@@ -206,6 +206,11 @@ void perffold_prepare(struct perffold *pf, const struct process *p, const struct
 	symbols_prepare(pf->options.symbols, &map);
 }
 
+static uint64_t hash_of(uint64_t address, uint64_t space)
+{
+	return perffold_mix(address ^ 0x2d358dccaa6c78a5ull, space ^ 0x8bb84b93962eacc9ull);
+}
+
 static void grow(struct name_cache *c)
 {
 	const size_t size = c->size ? c->size * 2 : SLOTS_FIRST;
@@ -214,7 +219,7 @@ static void grow(struct name_cache *c)
 	for (size_t i = 0; i < c->size; i++) {
 		if (!c->slots[i].space)
 			continue;
-		size_t at = hash_bytes(&c->slots[i], 16) & (size - 1);
+		size_t at = hash_of(c->slots[i].address, c->slots[i].space) & (size - 1);
 
 		while (slots[at].space)
 			at = (at + 1) & (size - 1);
@@ -238,8 +243,7 @@ static void make_room(struct name_cache *c)
 
 static struct name_slot *find(struct name_cache *c, uint64_t address, uint64_t space)
 {
-	const struct name_slot key = { .address = address, .space = space };
-	size_t at = hash_bytes(&key, 16) & (c->size - 1);
+	size_t at = hash_of(address, space) & (c->size - 1);
 
 	while (c->slots[at].space && (c->slots[at].address != address ||
 				      c->slots[at].space != space))

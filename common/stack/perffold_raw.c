@@ -6,25 +6,17 @@
 #define SLOTS_FIRST 4096
 #define FORGET_BYTES (1u << 20)        /* less of what was looked up may stay a while */
 
-/* Both halves of the product are used, as in wyhash. */
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	const __uint128_t m = (__uint128_t)a * b;
-
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
-}
-
 static uint64_t hash_chain(uint64_t seed, const uint64_t *p, size_t n)
 {
 	uint64_t a = seed ^ 0x2d358dccaa6c78a5ull, b = n ^ 0x8bb84b93962eacc9ull;
 
 	for (; n >= 4; n -= 4, p += 4) {
-		a = mix(a ^ p[0], p[1] ^ 0x4b33a62ed433d4a3ull);
-		b = mix(b ^ p[2], p[3] ^ 0x4d5a2da51de1aa47ull);
+		a = perffold_mix(a ^ p[0], p[1] ^ 0x4b33a62ed433d4a3ull);
+		b = perffold_mix(b ^ p[2], p[3] ^ 0x4d5a2da51de1aa47ull);
 	}
 	for (; n; n--, p++)
-		a = mix(a ^ p[0], 0xa0761d6478bd642full ^ b);
-	return mix(a ^ 0xe7037ed1a0b428dbull, b ^ 0x589965cc75374cc3ull);
+		a = perffold_mix(a ^ p[0], 0xa0761d6478bd642full ^ b);
+	return perffold_mix(a ^ 0xe7037ed1a0b428dbull, b ^ 0x589965cc75374cc3ull);
 }
 
 static void grow(struct raw_table *t)
@@ -73,7 +65,7 @@ void perffold_raw_add(struct perffold *pf, struct process *p, uint32_t root,
 {
 	struct raw_table *t = &pf->raw;
 
-	if (t->bytes > PERFFOLD_RAW_BYTES_MAX)
+	if (t->bytes > (pf->options.is_live ? PERFFOLD_LIVE_RAW_BYTES_MAX : PERFFOLD_RAW_BYTES_MAX))
 		perffold_raw_flush(pf, NULL);
 	if ((t->used + 1) * 2 > t->size)
 		grow(t);

@@ -26,6 +26,7 @@ struct processes {
 	struct process_maps *kernel_maps, *guest_maps, *ksymbols;
 	struct process_kernel kernel;
 	struct process_counts counts;
+	uint64_t lost_samples;         /* all that records told */
 	uint64_t epochs;               /* a number for each change that needs one */
 	struct exited exited[PROCESS_EXITED_KEPT];     /* a ring */
 	uint64_t exits;
@@ -467,14 +468,32 @@ static void take_ksymbol(struct processes *ps, const struct fields *f)
 					text_of(o.path));
 }
 
+/*
+ * A ring that is full tells of it in LOST, and an event with PERF_FORMAT_LOST once more at its end,
+ * in a LOST_SAMPLES that perf writes.
+ */
+static void count_lost(struct processes *ps)
+{
+	const uint64_t told_twice = ps->counts.lost;
+
+	ps->counts.lost_samples = ps->lost_samples > told_twice ? ps->lost_samples - told_twice : 0;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 static void take_lost(struct processes *ps, const struct fields *f)
 {
-	ps->counts.lost += field_u64(f, 16);
+	ps->counts.lost = sum(ps->counts.lost, field_u64(f, 16));
+	count_lost(ps);
 }
 
 static void take_lost_samples(struct processes *ps, const struct fields *f)
 {
-	ps->counts.lost_samples += field_u64(f, 8);
+	ps->lost_samples = sum(ps->lost_samples, field_u64(f, 8));
+	count_lost(ps);
 }
 
 static void take_throttle(struct processes *ps, const struct fields *f)

@@ -81,7 +81,7 @@ struct process_kernel {
 
 struct process_counts {
 	uint64_t lost;                 /* records the kernel could not write, samples among them */
-	uint64_t lost_samples;
+	uint64_t lost_samples;         /* more than `lost` already tells of */
 	uint64_t throttled;            /* times sampling was stopped: too many samples */
 	uint64_t damaged;              /* records that are too short for what they are */
 	uint64_t map_timeouts;         /* processes whose maps perf did not read to their end */

@@ -154,6 +154,9 @@ struct stack_event *stack_event(struct stack_reader *r, struct text name)
 {
 	struct stack_result *res = &r->result;
 
+	/* names are kept as strings: one that holds a NUL ends there */
+	if (name.len)
+		name.len = strnlen(name.data, name.len);
 	for (size_t i = 0; i < res->event_count; i++)
 		if (text_is(name, res->events[i].name))
 			return &res->events[i];

@@ -221,6 +221,9 @@ static void finish(struct stack_reader *r)
 		return;
 	p->is_in_stack = false;
 	flush_pending(r, (struct text){ "", 0 });
+	/* what its lines stand for depends on the line in front then */
+	if (!r->count)
+		p->has_at_hand = false;
 	if (!r->count && p->single.len && perfscript_parse_frame(buf_text(&p->single), &f)) {
 		count_sample(r);
 		add_frame(r, &f, (struct text){ "", 0 });

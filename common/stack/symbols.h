@@ -55,6 +55,7 @@ struct symbols_map {
 	const char *path;              /* "", "//anon", "[vdso]", "/usr/bin/x (deleted)", ... */
 	const char *build_id;          /* hex; NULL: the recording has none */
 	uint64_t start, end, pgoff;
+	uint64_t inode;                /* 0: unknown */
 	uint32_t pid;                  /* for its perf map, and its files while it lives */
 	const char *comm;              /* for remarks; may be NULL */
 	bool is_kernel;

@@ -1,6 +1,7 @@
 /* The kernel's own names: only those of the very kernel that was recorded. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,11 +363,13 @@ static char *module_path(struct symbols *s, struct text name)
 static struct object *module_object(struct symbols *s, const struct symbols_map *map)
 {
 	struct symbols_map at = *map;
-	void **slot = hash_name(&s->kernel.modules, map->path);
+	char key[PATH_MAX + ELFIMAGE_BUILD_ID_HEX];
 
-	if (*slot)
-		return *slot;
-	*hash_name(&s->kernel.modules, arena_strdup(&s->arena, map->path)) = NULL;
+	snprintf(key, sizeof(key), "%s\n%s", map->path, map->build_id ? map->build_id : "");
+	struct object *o = hash_find_name(&s->kernel.modules, key);
+
+	if (o)
+		return o;
 	if (map->path[0] == '[') {
 		const char *path = module_path(s, module_name(map->path));
 
@@ -374,12 +377,11 @@ static struct object *module_object(struct symbols *s, const struct symbols_map 
 	}
 	at.pid = 0;
 	at.slot = NULL;
-	struct object *o = symbols_object(s, &at);
-
+	o = symbols_object(s, &at);
 	if (!at.build_id &&
 	    (!s->kernel.is.osrelease || !strstr(at.path, s->kernel.is.osrelease)))
 		o->looked_for_symbols = true;
-	*hash_name(&s->kernel.modules, map->path) = o;
+	*hash_name(&s->kernel.modules, arena_strdup(&s->arena, key)) = o;
 	return o;
 }
 

@@ -62,7 +62,7 @@ static void count(struct oracle *o)
 	o->totals[i].weight += o->head.period == NA_U64 ? 1 : o->head.period;
 }
 
-static bool next_of_perf(struct oracle *o)
+static bool next_of_perf(struct oracle *o, bool has_chain)
 {
 	struct text line;
 	uint64_t ip;
@@ -73,13 +73,11 @@ static bool next_of_perf(struct oracle *o)
 			return false;
 		o->line++;
 	} while (!line.len || !perfscript_parse_header(line, &o->head));
-	/* without a callchain the address stands behind the event */
+	/* without a callchain the address stands behind the event, else what a tracepoint says */
 	struct scan single = scan_of(o->head.frame);
 
-	if (scan_hex(&single, &ip))
+	if (!has_chain && scan_hex(&single, &ip))
 		o->ips[o->ip_count++] = ip;
-	const bool has_chain = !o->ip_count;
-
 	while (has_chain && scan_line(&o->at, &line) && line.len) {
 		struct scan s = scan_of(line);
 
@@ -99,9 +97,15 @@ static uint64_t as_perf_shows(const struct process *p, uint64_t address, enum cp
 	if (mode == MODE_KERNEL)
 		return address;
 	const struct process_map *m = process_find_map(p, address);
+	static const char *const as_they_are[] = {
+		"//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "[stack", "[heap",
+	};
 
-	if (!m || (!m->object->is_file && strcmp(m->object->path, "[vdso]") != 0))
+	if (!m)
 		return address;
+	for (size_t i = 0; i < sizeof(as_they_are) / sizeof(*as_they_are); i++)
+		if (text_starts(text_of(m->object->path), as_they_are[i]))
+			return address;
 	return address - m->start + m->pgoff;
 }
 
@@ -114,6 +118,16 @@ struct side {
 	const char *path;
 };
 
+/* A context that there is not: perf drops the whole stack then, we what stands behind it. */
+static bool is_broken(const struct perf_sample *s)
+{
+	for (size_t i = 0; i < s->chain_count; i++)
+		if (s->chain[i] >= CONTEXT_MAX && s->chain[i] != CONTEXT_USER &&
+		    s->chain[i] != CONTEXT_KERNEL)
+			return true;
+	return false;
+}
+
 static void compare_stack(struct side *x, const struct perf_sample *s, const struct process *p)
 {
 	const struct oracle *o = &x->oracle;
@@ -125,6 +139,10 @@ static void compare_stack(struct side *x, const struct perf_sample *s, const str
 		CHECK(!x->compares_user || s->ip == o->ips[0]);
 		return;
 	}
+	if (is_broken(s)) {
+		CHECK(o->ip_count == 0);
+		return;
+	}
 	for (size_t i = 0; i < s->chain_count; i++) {
 		if (s->chain[i] >= CONTEXT_MAX) {
 			mode = s->chain[i] == CONTEXT_KERNEL ? MODE_KERNEL : MODE_USER;
@@ -134,6 +152,12 @@ static void compare_stack(struct side *x, const struct perf_sample *s, const str
 			return;
 		const uint64_t shown = as_perf_shows(p, s->chain[i], mode);
 
+		/* perf goes on to show what was mapped before an exec */
+		if (n < o->ip_count && shown == s->chain[i] && mode == MODE_USER &&
+		    !process_find_map(p, s->chain[i]) && (shown ^ o->ips[n]) % 4096 == 0) {
+			n++;
+			continue;
+		}
 		if (n >= o->ip_count || shown != o->ips[n]) {
 			CHECK(false);
 			printf("%s: text line %zu: frame %zu is %" PRIx64 ", not %" PRIx64 "\n",
@@ -152,9 +176,10 @@ static void compare_sample(struct side *x, const struct perf_sample *s, bool is_
 					    (uint32_t)s->tid);
 	uint64_t pid = NA_U64, tid = NA_U64;
 
-	scan_all_u64(h->pid, &pid);
 	if (!scan_all_u64(h->tid, &tid))
-		tid = pid;
+		scan_all_u64(h->pid, &tid);
+	if (!h->pid.len || !h->tid.len || !scan_all_u64(h->pid, &pid))
+		pid = s->pid;          /* only one number is shown */
 	CHECK(text_is(h->comm, t->comm) && pid == s->pid && tid == s->tid);
 	if (!text_is(h->comm, t->comm))
 		printf("%s: text line %zu: %s is %.*s\n", x->path, x->oracle.line, t->comm,
@@ -181,7 +206,7 @@ static void take_sample(struct side *x, const struct perf_record *r)
 	for (size_t i = 0; i < (is_of_group ? s.read_count : 1); i++) {
 		struct scan before = x->oracle.at;
 
-		if (!next_of_perf(&x->oracle)) {
+		if (!next_of_perf(&x->oracle, e->attr.sample_type & FIELD_CALLCHAIN)) {
 			CHECK(is_of_group && i);
 			return;
 		}
@@ -233,7 +258,7 @@ static void compare(const char *data, const char *text)
 			take_sample(&x, &r);
 		perffold_take(x.fold, perfdata_events(x.data), &r);
 	}
-	CHECK(!next_of_perf(&x.oracle));
+	CHECK(!next_of_perf(&x.oracle, true));
 	CHECK(x.oracle.samples > 0);
 	CHECK(perfdata_is_whole(x.data));
 	compare_totals(perffold_end(x.fold), &x.oracle);

@@ -360,7 +360,13 @@ static void test_others(void)
 	image_u64(&w.m, 12);
 	image_trailer(&w.m, 5, 5, 1);
 	CHECK(take(&w));
-	CHECK(processes_counts(w.ps)->lost == 30 && processes_counts(w.ps)->lost_samples == 12);
+	/* the same ones, told twice */
+	CHECK(processes_counts(w.ps)->lost == 30 && processes_counts(w.ps)->lost_samples == 0);
+	image_begin(&w.m, RECORD_LOST_SAMPLES, 0);
+	image_u64(&w.m, 20);
+	image_trailer(&w.m, 5, 5, 1);
+	CHECK(take(&w));
+	CHECK(processes_counts(w.ps)->lost == 30 && processes_counts(w.ps)->lost_samples == 2);
 	image_begin(&w.m, RECORD_SAMPLE, 0);
 	image_end(&w.m);
 	CHECK(!take(&w));

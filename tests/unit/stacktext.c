@@ -59,6 +59,22 @@ static void test_repeated(void)
 			  	"x 1 1.5: PERF_RECORD_LOST lost 4\n"
 			       "a 1 1.5: cpu-clock: \n" FRAMES)), "a;entry;rec;mid 1\n");
 	CHECK(result.lost_samples == 7 && result.samples == 1 && !result.events[0].unit);
+	/* a NUL in the name of an event is no new event each time */
+	CHECK_STR(fold_as(STACK_PERF_SCRIPT,
+			  TEXT("a 1 1.5: x\0y: \n\t 12 f\n\na 1 1.5: x\0y: \n\t 12 f\n\n")),
+		  "a;f 2\n");
+	CHECK(result.event_count == 1);
+	/* lines that are no frames make a sample of nothing that has no time */
+	CHECK_STR(fold_as(STACK_PERF_SCRIPT,
+			  TEXT("1.5:\n\t nothing at all here\n\n1.6: x:  12 f (/x)\n"
+			       "\t nothing at all here\n\n1.7: x:\n\t nothing at all here\n\n")),
+		  "[no stack] 1\n");
+	CHECK(result.samples == 1 && result.events[1].samples == 2);
+	stack_options.event = "x";
+	CHECK_STR(fold_as(STACK_PERF_SCRIPT,
+			  TEXT("1.6: x:  12 f (/x)\n\t nothing at all here\n\n1.7: x:\n"
+			       "\t nothing at all here\n\n")), "[no stack] 1\nf 1\n");
+	no_options();
 	/* the same frames, another order or end */
 	check_kind(STACK_PERF_SCRIPT,
 		   TEXT("a 1 1.5: x: \n\t 1234567812 f (/x)\n\t 1234567813 g (/x)\n\n"

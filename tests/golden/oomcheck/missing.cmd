@@ -1,1 +1,2 @@
 perfbox oomcheck --root @oom-missing
+perfbox oomcheck --root @oom-missing --redact -q --table findings

@@ -8,3 +8,4 @@ perfbox oomcheck --root @oom-counted -q -p 600
 perfbox oomcheck --root @oom-counted -q -G /web
 perfbox oomcheck -p 0
 perfbox oomcheck -G ""
+perfbox oomcheck --root @oom-namespace --redact -G /secret
