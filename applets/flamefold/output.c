@@ -46,7 +46,8 @@ int output_write(struct out *out, const struct profile *p, bool is_difference)
 	};
 
 	if (redact_is_on() && asked.output < OUTPUT_FUNCTIONS)
-		return fail(EPERM, "--redact: a profile is made of names: only tables are redacted");
+		return fail(EPERM, "--redact: a profile is made of names: only tables are "
+			    "redacted");
 	switch (asked.output) {
 	case OUTPUT_FOLDED:
 		return fold_write(p->fold, is_difference, out_stream(out));

@@ -222,6 +222,8 @@ void targets_close(struct targets *t)
 {
 	if (t->go >= 0)
 		close(t->go);          /* the child sees that nothing comes and ends */
+	else if (t->child)
+		kill(t->child, SIGTERM);       /* interrupted: the command ends with us */
 	if (answer_fd >= 0)
 		close(answer_fd);
 	answer_fd = -1;
