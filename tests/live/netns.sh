@@ -133,7 +133,7 @@ cp "$PERFBOX" "$work/perfbox"
 chmod 755 "$work" "$work/perfbox"
 for applet in listenq portrange conntrack-top; do
 	run "$PERFBOX" $applet -N all --redact -v --top 0 0.1 1
-	want_match out container-
+	want_match out container
 	want_unlike out "pbt-$$-a"
 	want_unlike err "pbt-$$-a"
 	command -v setpriv >/dev/null || continue
