@@ -260,6 +260,7 @@ bench: all helpers $(O)/tests/bench/owners $(O)/tests/helper/foldtext
 corpus: all $(O)/tests/helper/foldtext $(O)/tests/unit/perforacle
 	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus.sh
 	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus-perfdata.sh
+	@$(RUN) CORPUS='$(CORPUS)' sh tests/corpus-dwarf.sh
 
 # An applet is a link to the program under its name; uninstall removes only links that point to it.
 install: all

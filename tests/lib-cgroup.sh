@@ -17,50 +17,15 @@
 #
 # $slack widens tolerances where time itself is slow (emulated machines): LIVE_SLACK.
 
-helpers=$O/tests/live
-slack=${LIVE_SLACK:-1}
-pids='' groups='' spin_pid='' spin_tids='' runs=0
+. "$repo/tests/lib-groups.sh"
+spin_pid='' spin_tids='' runs=0
 cpus=$(nproc)
 
-[ "$(id -u)" = 0 ] || skip_all "needs root: it makes control groups"
 [ -x "$helpers/spin" ] || skip_all "$helpers/spin is not built"
-
-# The mount of the cpu controller: "version folder root".
-find_mount()
-{
-	awk '{
-		for (i = 7; i <= NF && $i != "-"; i++)
-			;
-		type = $(i + 1)
-		options = "," $NF ","
-		if (type == "cgroup" && options ~ /,cpu,/) { v1 = $5; root1 = $4 }
-		if (type == "cgroup2") { v2 = $5; root2 = $4 }
-	} END {
-		if (v1) print 1, v1, root1
-		else if (v2) print 2, v2, root2
-	}' /proc/self/mountinfo
-}
 
 set_up_groups()
 {
-	found=$(find_mount)
-	[ -n "$found" ] || skip_all "no cpu controller is mounted"
-	version=${found%% *}
-	mount=$(echo "$found" | cut -d ' ' -f 2)
-	root=$(echo "$found" | cut -d ' ' -f 3)
-	[ "$root" != / ] || root=
-	if [ "$version" = 2 ]; then
-		grep -qw cpu "$mount/cgroup.controllers" || skip_all "the unified hierarchy has no cpu controller"
-		if ! grep -qw cpu "$mount/cgroup.subtree_control"; then
-			echo +cpu >"$mount/cgroup.subtree_control" 2>/dev/null || skip_all "the cpu controller can't be enabled"
-			at_exit "echo -cpu >'$mount/cgroup.subtree_control' 2>/dev/null || :"
-		fi
-	fi
-	base=$mount/perfbox-test-$$
-	base_path=$root/perfbox-test-$$
-	at_exit remove_groups
-	mkdir "$base" 2>/dev/null || skip_all "no group can be made in $mount"
-	groups=$base
+	set_up_hierarchy cpu
 	# what else runs here must not take from the spinners what the test says they get
 	if [ "$version" = 1 ]; then
 		[ "${1:-}" = fair ] || echo 262144 >"$base/cpu.shares"
@@ -70,33 +35,6 @@ set_up_groups()
 		[ "${1:-}" = fair ] || echo 10000 >"$base/cpu.weight"
 		[ -e "$base/cpu.max" ] || skip_all "kernel without CFS bandwidth control"
 	fi
-}
-
-remove_groups()
-{
-	for pid in $pids; do
-		kill -9 "$pid" 2>/dev/null
-		wait "$pid" 2>/dev/null
-	done
-	# deepest first; a group is busy for a moment after its last thread is gone
-	for folder in $(echo "$groups" | tr ' ' '\n' | sort -r); do
-		for try in 1 2 3 4 5 6 7 8 9 10; do
-			rmdir "$folder" 2>/dev/null || [ ! -d "$folder" ] && break
-			sleep 0.1
-		done
-	done
-}
-
-make_group()
-{
-	made=$base
-	for part in $(echo "$1" | tr / ' '); do
-		[ "$version" = 1 ] || echo +cpu >"$made/cgroup.subtree_control"
-		made=$made/$part
-		[ -d "$made" ] && continue
-		mkdir "$made" || skip_all "$made can't be made"
-		groups="$groups $made"
-	done
 }
 
 set_quota()

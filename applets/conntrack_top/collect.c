@@ -5,6 +5,7 @@
 #include "applets/conntrack_top/conntrack_top.h"
 #include "common/base/mem.h"
 #include "common/kernel/source.h"
+#include "common/report/redact.h"
 
 /* Above this rate events are listened to in one interval of ten, so that they stay cheap. */
 #define LISTEN_MAX_PER_SECOND 20000
@@ -171,9 +172,11 @@ static void dump(struct out *out, struct space *s)
 
 void read_space(struct out *out, const struct netns *ns, struct space *s)
 {
-	if (!s->name || strcmp(s->name, ns->name) != 0) {
+	const char *name = redact_name(src_arena(), NAME_CONTAINER, ns->name);
+
+	if (!s->name || strcmp(s->name, name) != 0) {
 		free(s->name);
-		s->name = mem_strdup(ns->name);
+		s->name = mem_strdup(name);
 	}
 	s->has_before = s->frame && s->frame == top.looks && !s->is_unread;
 	s->before = s->now;

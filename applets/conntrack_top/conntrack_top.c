@@ -297,7 +297,8 @@ static int look_at(struct out *out, const struct netns_list *list)
 		if (err == -ESRCH)
 			continue;
 		if (err < 0) {
-			out_missing(out, "%s: %s", list->items[i].name, fail_text());
+			out_missing(out, "%s: %s", redact_name(src_arena(), NAME_CONTAINER,
+							       list->items[i].name), fail_text());
 			continue;
 		}
 		struct space *s = space_of(&list->items[i]);

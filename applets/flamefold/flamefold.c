@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "applets/flamefold/flamefold.h"
 #include "applets/flamefold/record.h"
@@ -35,6 +36,9 @@ static bool wants_screen(void)
 
 static int start_fold(int argc, char **argv)
 {
+	if (!is_list() && argc < 2 && isatty(STDIN_FILENO))
+		return fail(EINVAL, "nothing to read: a FILE, stacks on standard input, or "
+				    "--record");
 	if (!is_list())
 		return keep_operands(argc, argv);
 	if (!typed.functions)

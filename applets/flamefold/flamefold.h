@@ -91,6 +91,8 @@ struct samples_source {
 };
 struct samples *samples_open(struct profile *p, const struct samples_source *from);
 struct perffold *samples_fold(struct samples *s);
+/* Brings the profile up to what was taken; taking goes on. */
+void samples_look_up(struct samples *s);
 /* Looks the rest up, adds to p's counts, and tells what was lost. The result lives as long as s. */
 const struct perffold_result *samples_end(struct out *out, struct samples *s);
 void samples_free(struct samples *s);

@@ -1,5 +1,9 @@
 /* What was folded, in the form that was asked for. */
+#include <errno.h>
+
 #include "applets/flamefold/flamefold.h"
+#include "common/base/fail.h"
+#include "common/report/redact.h"
 #include "common/stack/pprof_write.h"
 #include "common/stack/speedscope_write.h"
 #include "version.h"
@@ -41,6 +45,9 @@ int output_write(struct out *out, const struct profile *p, bool is_difference)
 		.name = p->event, .unit = weight_unit(p), .program = "perfbox " PERFBOX_VERSION,
 	};
 
+	if (redact_is_on() && asked.output < OUTPUT_FUNCTIONS)
+		return fail(EPERM, "--redact: a profile is made of names: only tables are "
+			    "redacted");
 	switch (asked.output) {
 	case OUTPUT_FOLDED:
 		return fold_write(p->fold, is_difference, out_stream(out));

@@ -345,7 +345,7 @@ static uint64_t realtime_ns(void)
 static int show_interval(struct recording *r)
 {
 	out_frame_begin(r->out, realtime_ns());
-	perffold_flush(samples_fold(r->samples));
+	samples_look_up(r->samples);
 	functions_show_since(r->out, &r->profile, &r->before, &r->before_names);
 	return out_frame_end(r->out);
 }
@@ -354,6 +354,9 @@ static int list_intervals(struct recording *r)
 {
 	uint64_t due_ns = r->began_ns;
 	int err = 0;
+
+	if (screen_is_open())
+		screen_footer("q quits");
 
 	for (uint64_t i = 0; i < plan.count && err >= 0; i++) {
 		due_ns += plan.interval_ns;

@@ -52,6 +52,12 @@ struct perffold *samples_fold(struct samples *s)
 	return s->fold;
 }
 
+void samples_look_up(struct samples *s)
+{
+	symbols_forget_jit(s->symbols);
+	perffold_flush(s->fold);
+}
+
 static void tell_number(struct out *out, const char *name, uint64_t n, const char *what)
 {
 	if (n)
@@ -120,6 +126,9 @@ static void tell_symbols(struct out *out, const struct samples *s)
 
 const struct perffold_result *samples_end(struct out *out, struct samples *s)
 {
+	/* what JITs made meanwhile */
+	if (!s->from.recording)
+		symbols_forget_jit(s->symbols);
 	const struct perffold_result *r = perffold_end(s->fold);
 
 	tell_events(out, s, r);

@@ -14,6 +14,7 @@
 #include "common/base/na.h"
 #include "common/kernel/cgroup.h"
 #include "common/kernel/source.h"
+#include "common/report/redact.h"
 
 int targets_check(bool has_command)
 {
@@ -96,7 +97,8 @@ static int open_cgroup(struct targets *t)
 		return fail(ENOENT, "-G %s: no such group in the unified hierarchy, nor in "
 			    "perf_event's", typed.cgroup);
 	t->is.is_everything = true;
-	t->text = arena_printf(src_arena(), "cgroup %s", typed.cgroup);
+	t->text = arena_printf(src_arena(), "cgroup %s",
+			       redact_name(src_arena(), NAME_CGROUP, typed.cgroup));
 	return 0;
 }
 
@@ -147,7 +149,7 @@ static int fork_command(struct targets *t, char **command)
 		return fail_errno(errno, "fork");
 	}
 	t->child_fd = (int)syscall(SYS_pidfd_open, t->child, 0);
-	t->text = command[0];
+	t->text = redact_name(src_arena(), NAME_COMMAND, command[0]);
 	return 0;
 }
 
@@ -220,6 +222,8 @@ void targets_close(struct targets *t)
 {
 	if (t->go >= 0)
 		close(t->go);          /* the child sees that nothing comes and ends */
+	else if (t->child)
+		kill(t->child, SIGTERM);       /* interrupted: the command ends with us */
 	if (answer_fd >= 0)
 		close(answer_fd);
 	answer_fd = -1;

@@ -92,7 +92,7 @@ static void add_next(struct finding *f, const struct listener *l)
 	/* what has no name of its own is found by a process in it */
 	const char *where = s->ns.is_own ? "" :
 		text_starts(text_of(s->ns.path), "run/netns/") || !s->ns.pid ?
-			arena_printf(f->arena, " -N %s", f->netns) :
+			arena_printf(f->arena, " -N %s", out_shell_word(f->arena, f->netns)) :
 			arena_printf(f->arena, " -N %u", s->ns.pid);
 
 	if (pid == NA_U64)

@@ -43,13 +43,20 @@ static unsigned long long number(uint64_t n)
 	return n;
 }
 
+/* The namespace's file, for a shell. */
+static const char *file_word(struct arena *a, const struct netns *ns)
+{
+	return out_shell_word(a, arena_printf(a, "/%s", ns->path));
+}
+
 /* "ss" as it must be called to see that namespace. */
 static const char *ss_in(struct arena *a, const struct space *s)
 {
 	if (s->ns->is_own)
 		return "ss";
-	return s->ns->path && !redact_is_on() ? arena_printf(a, "nsenter --net=/%s ss", s->ns->path)
-		: "ss (in that namespace)";
+	return s->ns->path && !redact_is_on() ?
+		arena_printf(a, "nsenter --net=%s ss", file_word(a, s->ns)) :
+		"ss (in that namespace)";
 }
 
 /* How to ask for that namespace alone. */
@@ -60,10 +67,12 @@ static const char *own_option(struct arena *a, const struct space *s)
 	if (ns->is_own)
 		return "";
 	if (ns->path && !strncmp(ns->path, "run/netns/", 10))
-		return arena_printf(a, " -N %s", redact_name(a, NAME_CONTAINER, ns->name));
+		return arena_printf(a, " -N %s", out_shell_word(a, redact_name(a, NAME_CONTAINER,
+									       ns->name)));
 	if (ns->pid)
 		return arena_printf(a, " -N %u", ns->pid);
-	return ns->path && !redact_is_on() ? arena_printf(a, " -N /%s", ns->path) : " -N all";
+	return ns->path && !redact_is_on() ? arena_printf(a, " -N %s", file_word(a, ns)) :
+		" -N all";
 }
 
 static struct finding *start(struct out *out, const char *id, enum finding_state state,

@@ -10,6 +10,7 @@
 #include "common/kernel/boundports.h"
 #include "common/kernel/sockowner.h"
 #include "common/kernel/source.h"
+#include "common/report/redact.h"
 
 #define SPACES_MAX 4096u
 
@@ -157,7 +158,8 @@ static bool look_at(struct out *out, const struct netns *ns, bool must)
 	int err = netns_enter(ns);
 
 	if (err < 0 && err != -ESRCH && must)
-		out_missing(out, "%s: %s", ns->name, fail_text());
+		out_missing(out, "%s: %s",
+			    redact_name(src_arena(), NAME_CONTAINER, ns->name), fail_text());
 	else if (err < 0 && err != -ESRCH)
 		out_note(out, "other network namespaces are not seen: %s", fail_text());
 	if (err < 0 || (!must && !is_in_run())) {

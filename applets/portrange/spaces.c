@@ -9,6 +9,7 @@
 #include "common/kernel/netcount.h"
 #include "common/kernel/source.h"
 #include "common/kernel/sysctl.h"
+#include "common/report/redact.h"
 
 #define MS 1000000ull
 #define SECOND 1000000000ull
@@ -38,11 +39,17 @@ static uint64_t setting(const char *name, uint64_t unit)
 	return n == NA_U64 ? n : n * unit;
 }
 
+/* As it may be printed. */
+static const char *space_name(const struct space *s)
+{
+	return redact_name(src_arena(), NAME_CONTAINER, s->ns->name);
+}
+
 static void read_range(struct out *out, struct space *s)
 {
 	s->has_ports = ports_read(&s->ports) >= 0 && ports_read_reserved(&reserved) >= 0;
 	if (!s->has_ports)
-		out_missing(out, "%s: %s", s->ns->name, fail_text());
+		out_missing(out, "%s: %s", space_name(s), fail_text());
 }
 
 static void read_settings(struct space *s)
@@ -63,7 +70,7 @@ static void read_counters(struct out *out, struct space *s)
 	s->recycled_before = s->recycled;
 	s->overflows = s->recycled = NA_U64;
 	if (src_read("proc/net/netstat", &t) < 0) {
-		out_missing(out, "%s: %s", s->ns->name, fail_text());
+		out_missing(out, "%s: %s", space_name(s), fail_text());
 	} else {
 		s->overflows = netcount_find(t, "TcpExt", "TCPTimeWaitOverflow");
 		s->recycled = netcount_find(t, "TcpExt", "TWRecycled");
@@ -71,7 +78,7 @@ static void read_counters(struct out *out, struct space *s)
 	s->time_wait_max = setting("net/ipv4/tcp_max_tw_buckets", 1);
 	memset(&s->sockets, 0xff, sizeof(s->sockets));
 	if (sockstat_read(&s->sockets) < 0)
-		out_missing(out, "%s: %s", s->ns->name, fail_text());
+		out_missing(out, "%s: %s", space_name(s), fail_text());
 }
 
 /* ---- TCP ---- */
@@ -164,12 +171,12 @@ static int dump(struct out *out, const struct space *s, uint8_t protocol, unsign
 	int err = sockdiag_each(&q, each, (void *)s, &result);
 
 	if (err < 0)
-		out_missing(out, "%s: %s", s->ns->name, fail_text());
+		out_missing(out, "%s: %s", space_name(s), fail_text());
 	else if (result.lacks)
-		out_note(out, "%s: %s", s->ns->name, result.lacks);
+		out_note(out, "%s: %s", space_name(s), result.lacks);
 	if (err >= 0 && result.is_partial)
 		out_missing(out, "%s: some sockets are missing: they changed while they were read",
-			    s->ns->name);
+			    space_name(s));
 	return err;
 }
 
@@ -178,7 +185,7 @@ static void add_bound_exactly(struct out *out, struct space *s)
 	struct port_set all;
 
 	if (boundports_read(&all) < 0) {
-		out_missing(out, "%s: %s", s->ns->name, fail_text());
+		out_missing(out, "%s: %s", space_name(s), fail_text());
 		return;
 	}
 	s->bound = arena_alloc(src_arena(), sizeof(*s->bound));

@@ -215,7 +215,7 @@ static void remark_vprintf(struct out *o, bool is_missing, const char *format, v
 {
 	struct arena scratch = { 0 };
 
-	remark(o, is_missing, report_vprintf(&scratch, format, args));
+	remark(o, is_missing, redact_remark(&scratch, report_vprintf(&scratch, format, args)));
 	arena_free(&scratch);
 }
 

@@ -247,3 +247,42 @@ const char *redact_name(struct arena *arena, enum name_kind kind, const char *na
 	buf_free(&b);
 	return result;
 }
+
+/* The folders in which a namespace's file has its name. */
+static size_t netns_folder_at(const char *at)
+{
+	static const char *const folders[] = { "run/netns/", "run/docker/netns/" };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (!strncmp(at, folders[i], strlen(folders[i])))
+			return strlen(folders[i]);
+	return 0;
+}
+
+/* What follows a path in an error is ": "; a name may have a space in it. */
+const char *redact_remark(struct arena *arena, const char *remark)
+{
+	struct buf b = { 0 };
+
+	if (!is_on)
+		return remark;
+	while (*remark) {
+		size_t n = netns_folder_at(remark);
+
+		if (!n) {
+			buf_add_char(&b, *remark++);
+			continue;
+		}
+		const char *name = remark + n, *end = strstr(name, ": ");
+
+		buf_add(&b, remark, n);
+		remark = end ? end : name + strlen(name);
+		if (remark > name)
+			add_pseudonym(&b, "container-",
+				      (struct text){ name, (size_t)(remark - name) });
+	}
+	const char *result = arena_text(arena, buf_text(&b));
+
+	buf_free(&b);
+	return result;
+}

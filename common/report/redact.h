@@ -24,4 +24,7 @@ bool redact_is_on(void);
  */
 const char *redact_name(struct arena *arena, enum name_kind kind, const char *name);
 
+/* A remark, often an error with a path in it: names of network namespaces there are replaced. */
+const char *redact_remark(struct arena *arena, const char *remark);
+
 #endif

@@ -257,6 +257,45 @@ bool elfimage_address_of(const struct elfimage *e, uint64_t offset, uint64_t *ad
 	return found;
 }
 
+/* gABI's "Section Compression", and the older .zdebug_*: "ZLIB" and a big-endian size. */
+static uint64_t unpacked_size_of(const struct elfimage *e, const struct elfsection *s)
+{
+	if (text_starts(s->name, ".zdebug_") && s->data.len >= 12) {
+		uint64_t size;
+
+		memcpy(&size, s->data.data + 4, sizeof(size));
+		return __builtin_bswap64(size);
+	}
+	if (!(s->flags & SHF_COMPRESSED))
+		return 0;
+	if (e->is_64 && s->data.len >= sizeof(Elf64_Chdr)) {
+		Elf64_Chdr h;
+
+		memcpy(&h, s->data.data, sizeof(h));
+		return h.ch_size;
+	}
+	if (!e->is_64 && s->data.len >= sizeof(Elf32_Chdr)) {
+		Elf32_Chdr h;
+
+		memcpy(&h, s->data.data, sizeof(h));
+		return h.ch_size;
+	}
+	return 0;
+}
+
+uint64_t elfimage_unpacked_size(const struct elfimage *e)
+{
+	struct elfsection s;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; elfimage_section(e, i, &s); i++) {
+		const uint64_t size = unpacked_size_of(e, &s);
+
+		sum = size > UINT64_MAX - sum ? UINT64_MAX : sum + size;
+	}
+	return sum;
+}
+
 struct text elfimage_loaded_at(const struct elfimage *e, uint64_t address)
 {
 	struct elfsegment s;

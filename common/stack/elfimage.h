@@ -54,6 +54,8 @@ bool elfimage_segment(const struct elfimage *e, uint32_t index, struct elfsegmen
 
 /* Where a byte of the file is loaded, counted as its symbols count; through PT_LOAD. */
 bool elfimage_address_of(const struct elfimage *e, uint64_t offset, uint64_t *address);
+/* Bytes that its compressed sections say they unpack to, together. */
+uint64_t elfimage_unpacked_size(const struct elfimage *e);
 /* The file's bytes from an address to the end of its segment. Empty: nothing is loaded there. */
 struct text elfimage_loaded_at(const struct elfimage *e, uint64_t address);
 

@@ -10,6 +10,7 @@
 
 #define ENTRIES_MAX (100u << 20)       /* of an object's debug information that are looked at */
 #define INLINED_MAX (16u << 20)        /* and functions in functions that are kept of them */
+#define COMPARED_MAX (1ull << 33)      /* seconds of work: then nothing more is answered */
 #define DEPTH_MAX 256                  /* blocks in blocks */
 
 /* Code that belongs to one compilation unit. */
@@ -45,6 +46,7 @@ struct elfsym_inline {
 	struct unit_range *ranges;
 	size_t range_count, range_cap;
 	size_t entries, inlined;       /* read so far */
+	uint64_t compared;             /* functions in functions, for all answers together */
 };
 
 /* ---- which unit ---- */
@@ -366,7 +368,7 @@ size_t elfsym_inline_find(struct elfsym_inline *i, uint64_t address, struct inli
 	Dwarf_Die unit, die;
 	size_t n = 0;
 
-	if (!r || !max)
+	if (!r || !max || i->compared > COMPARED_MAX)
 		return 0;
 	struct unit *u = &i->units[r->unit];
 
@@ -376,11 +378,14 @@ size_t elfsym_inline_find(struct elfsym_inline *i, uint64_t address, struct inli
 	const struct function *f = function_of(u, address);
 	const struct inlined *x = f ? deepest(u, f, address, UINT32_MAX) : NULL;
 
+	i->compared += f ? f->count : 0;
+
 	memset(found, 0, max * sizeof(*found));
 	set_own_line(&unit, address, &found[0]);
 	for (; x && n + 1 < max; x = deepest(u, f, address, x->depth)) {
 		if (!dwarf_offdie(i->dwarf, x->die, &die))
 			break;
+		i->compared += f->count;
 		found[n++].name = name_of(&die);
 		set_call_line(&unit, &die, &found[n]);
 	}

@@ -11,6 +11,7 @@
 #include "common/stack/unpack.h"
 
 #define CHECKSUM_STEP (1u << 30)
+#define DEBUG_UNPACKED_MAX (4ull << 30)        /* bytes of compressed debug information */
 
 static bool has_symtab(const struct elfimage *e)
 {
@@ -184,14 +185,18 @@ const struct elfimage *object_with_section(struct object *o, const struct object
 static bool find_shared(struct object *o, const char *symfs, struct text id)
 {
 	char path[1024], hex[ELFIMAGE_BUILD_ID_HEX], *to = hex;
+	struct elfimage e;
 
 	if (id.len < 2 || id.len > ELFIMAGE_BUILD_ID_MAX)
 		return false;
 	for (size_t i = 0; i < id.len; i++, to += 2)
 		snprintf(to, 3, "%02x", (unsigned char)id.data[i]);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	return (symfs && !hostfile_map(symfs, path, &o->shared_file)) ||
-	       !hostfile_map(NULL, path, &o->shared_file);
+	if ((!symfs || hostfile_map(symfs, path, &o->shared_file)) &&
+	    hostfile_map(NULL, path, &o->shared_file))
+		return false;
+	return !elfimage_open(o->shared_file.bytes, &e) &&
+	       elfimage_unpacked_size(&e) <= DEBUG_UNPACKED_MAX;
 }
 
 /* What elfutils makes of an image of ours: of its copy that may be written. */
@@ -204,10 +209,13 @@ static struct elfsym_file *open_file(struct elfsym_file **f, const struct hostfi
 	return *f;
 }
 
+/* NULL: not an image for elfutils, or one that would fill the memory. */
 static struct elfsym_file *open_image(struct object *o, const struct elfimage *e)
 {
 	struct buf none = { 0 };
 
+	if (elfimage_unpacked_size(e) > DEBUG_UNPACKED_MAX)
+		return NULL;
 	return e == &o->elf ? open_file(&o->own, &o->file, &o->unpacked) :
 			      open_file(&o->apart, &o->debug_file, &none);
 }
@@ -235,7 +243,7 @@ struct elfsym_inline *object_lines(struct object *o, const struct object_places 
 
 	if (!file)
 		return NULL;
-	/* without the shared part libdw would look for it by itself, wherever the link points */
+	/* without the shared part elfutils would look for it by itself, wherever the link points */
 	if (elfimage_find_section(e, ".gnu_debugaltlink", &link)) {
 		const size_t n = strnlen(link.data.data, link.data.len) + 1;
 

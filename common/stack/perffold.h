@@ -16,6 +16,7 @@
 #include "common/stack/unwind.h"
 
 #define PERFFOLD_RAW_BYTES_MAX (64u << 20) /* of raw stacks that wait to be looked up */
+#define PERFFOLD_LIVE_RAW_BYTES_MAX (12u << 20) /* the same while sampling: others need memory */
 #define PERFFOLD_NAMES_MAX (1u << 20)  /* addresses whose names are remembered */
 #define PERFFOLD_DEFERRED_MAX 4096     /* samples that wait for their user part */
 

@@ -93,10 +93,14 @@ static bool find_map(void *arg, uint64_t address, struct symbols_map *map)
 {
 	const struct map_finder *f = arg;
 	const struct process_map *m = process_find_map(f->process, address);
+	struct process_map below;
 
-	if (m)
-		*map = perffold_symbols_map(f->pf, f->process, m);
-	return m != NULL;
+	if (!m)
+		return false;
+	if (process_map_covered(m, &below))
+		m = &below;
+	*map = perffold_symbols_map(f->pf, f->process, m);
+	return true;
 }
 
 static enum unwind_machine machine_of(const struct perffold *pf)

@@ -102,6 +102,7 @@ struct symbols_map perffold_symbols_map(struct perffold *pf, const struct proces
 		.path = o->path,
 		.build_id = o->build_id ? o->build_id : listed_build_id(pf, o->path),
 		.start = m->start, .end = m->end, .pgoff = m->pgoff,
+		.inode = o->inode,
 		.pid = p ? p->pid : 0,
 		.comm = p ? p->comm : NULL,
 		.is_kernel = !p,
@@ -112,6 +113,25 @@ struct symbols_map perffold_symbols_map(struct perffold *pf, const struct proces
 static bool is_kernel_itself(const struct process_map *m)
 {
 	return text_starts(text_of(m->object->path), "[kernel.");
+}
+
+/* A JIT's code, or else what stands in the file that anonymous memory covers. */
+static size_t ask_map(struct perffold *pf, const struct process *p, const struct process_map *m,
+		      uint64_t address, bool is_return, struct symbol *found)
+{
+	struct process_map below;
+	struct symbols_map map = perffold_symbols_map(pf, p, m);
+
+	if (process_map_covered(m, &below)) {
+		if (symbols_find(pf->options.symbols, &map, address, is_return, found))
+			return 1;
+		map = perffold_symbols_map(pf, p, &below);
+	}
+	if (pf->options.inlines)
+		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
+					    SYMBOLS_INLINED_MAX);
+	symbols_find(pf->options.symbols, &map, address, is_return, found);
+	return 1;
 }
 
 /* What is found at the address, inlined functions first; at least one. */
@@ -126,21 +146,15 @@ static size_t ask_symbols(struct perffold *pf, const struct process *p, uint64_t
 
 	if (!pf->knows_kernel)
 		tell_kernel(pf);
-	if (m)
-		map = perffold_symbols_map(pf, is_kernel ? NULL : p, m);
+	if (m && is_kernel)
+		map = perffold_symbols_map(pf, NULL, m);
 	if (is_kernel) {
 		symbols_find_kernel(pf->options.symbols, m && !is_kernel_itself(m) ? &map : NULL,
 				    address, is_return, found);
 		return 1;
 	}
 	*found = (struct symbol){ 0 };
-	if (!m)
-		return 1;
-	if (pf->options.inlines)
-		return symbols_find_inlined(pf->options.symbols, &map, address, is_return, found,
-					    SYMBOLS_INLINED_MAX);
-	symbols_find(pf->options.symbols, &map, address, is_return, found);
-	return 1;
+	return m ? ask_map(pf, p, m, address, is_return, found) : 1;
 }
 
 static void add_frame(struct perffold *pf, const struct frame_source *source)
@@ -182,12 +196,15 @@ static void look_up_nothing(struct perffold *pf, const struct process *p, uint64
 {
 	const bool is_kernel = is_kernel_mode(mode);
 	const struct process_map *m = NULL;
+	struct process_map below;
 	char name[512];
 
 	if (is_kernel)
 		m = processes_find_kernel_map(pf->processes, address, mode == MODE_GUEST_KERNEL);
 	else if (mode != MODE_GUEST_USER)
 		m = process_find_map(p, address);
+	if (m && process_map_covered(m, &below))
+		m = &below;
 	const size_t len = write_unnamed(m, address, mode, name, sizeof(name));
 
 	add_frame(pf, &(struct frame_source){

@@ -65,7 +65,7 @@ void perffold_raw_add(struct perffold *pf, struct process *p, uint32_t root,
 {
 	struct raw_table *t = &pf->raw;
 
-	if (t->bytes > PERFFOLD_RAW_BYTES_MAX)
+	if (t->bytes > (pf->options.is_live ? PERFFOLD_LIVE_RAW_BYTES_MAX : PERFFOLD_RAW_BYTES_MAX))
 		perffold_raw_flush(pf, NULL);
 	if ((t->used + 1) * 2 > t->size)
 		grow(t);

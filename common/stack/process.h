@@ -34,6 +34,12 @@ struct process_map {
 	uint64_t start, end;           /* end is the first address behind it */
 	uint64_t pgoff;                /* bytes into the object where start is */
 	struct process_object *object;
+	/*
+	 * Anonymous memory over a piece of a file: most likely that piece, copied to huge pages.
+	 * Another map in every other way; NULL: none.
+	 */
+	struct process_object *covered;
+	uint64_t covered_pgoff;
 };
 
 struct process_maps;
@@ -103,6 +109,8 @@ struct thread *processes_thread(struct processes *ps, uint32_t pid, uint32_t tid
 
 /* NULL: nothing is mapped there. Valid until the next processes_take. */
 const struct process_map *process_find_map(const struct process *p, uint64_t address);
+/* The file's map that m covers. False: it covers none. */
+bool process_map_covered(const struct process_map *m, struct process_map *below);
 /* The kernel itself or a module. */
 const struct process_map *processes_find_kernel_map(const struct processes *ps, uint64_t address,
 						    bool is_guest);

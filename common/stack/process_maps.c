@@ -56,6 +56,38 @@ enum map_change process_maps_judge(const struct process_maps *maps, const struct
 	return MAP_ADDS;
 }
 
+/* What is left of m from an address on. */
+static struct process_map rest_of(const struct process_map *m, uint64_t start)
+{
+	struct process_map rest = *m;
+
+	rest.start = start;
+	rest.pgoff += start - m->start;
+	rest.covered_pgoff += start - m->start;
+	return rest;
+}
+
+/* Anonymous memory inside of what a file's map was, or is over it already. */
+static void cover(struct process_map *m, const struct process_map *below)
+{
+	if (m->object->is_file || m->object->path[0] != '/' || m->start < below->start ||
+	    m->end > below->end)
+		return;
+	const struct process_map piece = rest_of(below, m->start);
+
+	m->covered = below->object->is_file ? below->object : piece.covered;
+	m->covered_pgoff = below->object->is_file ? piece.pgoff : piece.covered_pgoff;
+}
+
+bool process_map_covered(const struct process_map *m, struct process_map *below)
+{
+	if (!m->covered)
+		return false;
+	*below = (struct process_map){ .start = m->start, .end = m->end,
+				       .pgoff = m->covered_pgoff, .object = m->covered };
+	return true;
+}
+
 static struct process_maps *maps_new(void)
 {
 	struct process_maps *maps = mem_alloc(sizeof(*maps));
@@ -109,6 +141,7 @@ void process_maps_add(struct process_maps **shared, const struct process_map *m)
 	if (end > at) {
 		const struct process_map first = maps->items[at], last = maps->items[end - 1];
 
+		cover(&whole, &first);
 		if (first.start < m->start && is_same(&first, m)) {
 			whole.start = first.start;
 			whole.pgoff = first.pgoff;
@@ -119,11 +152,8 @@ void process_maps_add(struct process_maps **shared, const struct process_map *m)
 		if (last.end > m->end && is_same(&last, m))
 			whole.end = last.end;
 		parts[n++] = whole;
-		if (last.end > m->end && !is_same(&last, m)) {
-			parts[n] = last;
-			parts[n].pgoff += m->end - last.start;
-			parts[n++].start = m->end;
-		}
+		if (last.end > m->end && !is_same(&last, m))
+			parts[n++] = rest_of(&last, m->end);
 	} else {
 		parts[n++] = whole;
 	}

@@ -144,43 +144,55 @@ static bool apply_rule(struct walk *w, const struct cfi_rule *r, const struct fr
 	}
 }
 
-/* The caller's registers. False: there is no caller, or none that can be found (w->end). */
+/* A stack grows downwards: a caller's frame lies above, but for one that a signal left. */
+static bool is_progress(const struct walk *w, const struct cfi_row *row, const struct frame *f,
+			uint64_t cfa, uint64_t pc)
+{
+	const uint64_t sp = f->registers[w->machine->sp];
+
+	return row->is_signal || cfa > sp || (cfa == sp && pc != f->registers[w->machine->pc]);
+}
+
+/* f becomes the caller's. False: there is no caller, or none that can be found (w->end). */
 static bool step_by_row(struct walk *w, const struct cfi_row *row, struct frame *f)
 {
-	struct frame caller = *f;
-	uint64_t cfa;
-	bool is_outermost = false;
+	const struct machine *m = w->machine;
+	uint64_t values[CFI_REGISTERS], cfa, known = f->known | 1ull << m->sp, pc = 0;
+	bool is_outermost = false, is_saved = false;
 
 	if (!find_cfa(w, row, f, &cfa))
 		return false;
-	caller.registers[w->machine->sp] = cfa;
 	for (unsigned i = 0; i < row->rule_count; i++) {
 		const struct cfi_rule *r = &row->rules[i];
-		const uint64_t bit = 1ull << r->number;
+		const bool is_return = r->number == row->return_register;
 
 		w->end = UNWIND_BAD_CFI;
-		if (apply_rule(w, r, f, cfa, &caller.registers[r->number]))
-			caller.known |= bit;
-		else if (r->number == row->return_register && r->kind != CFI_UNDEFINED)
-			return false;
-		else
-			caller.known &= ~bit;
-		is_outermost |= r->number == row->return_register && r->kind == CFI_UNDEFINED;
-	}
-	const uint64_t pc = caller.registers[row->return_register] & w->machine->address_mask;
+		const bool is_known = apply_rule(w, r, f, cfa, &values[i]);
 
+		if (is_return && !is_known && r->kind != CFI_UNDEFINED)
+			return false;
+		known = is_known ? known | 1ull << r->number : known & ~(1ull << r->number);
+		if (!is_return)
+			continue;
+		is_saved = is_known;
+		is_outermost = !is_known;
+		pc = values[i];
+	}
+	if (!is_saved)
+		pc = f->registers[row->return_register];
+	pc &= m->address_mask;
 	w->end = UNWIND_WHOLE;
-	if (is_outermost || !(caller.known >> row->return_register & 1) || !pc)
+	if (is_outermost || !(known >> row->return_register & 1) || !pc)
 		return false;
-	/* a stack grows downwards: a caller's frame lies above, but for one that a signal left */
 	w->end = UNWIND_LOOP;
-	if (!row->is_signal && (cfa < f->registers[w->machine->sp] ||
-				(cfa == f->registers[w->machine->sp] &&
-				 pc == f->registers[w->machine->pc])))
+	if (!is_progress(w, row, f, cfa, pc))
 		return false;
-	caller.registers[w->machine->pc] = pc;
-	caller.known |= 1ull << w->machine->pc | 1ull << w->machine->sp;
-	*f = caller;
+	f->registers[m->sp] = cfa;
+	for (unsigned i = 0; i < row->rule_count; i++)
+		if (known >> row->rules[i].number & 1)
+			f->registers[row->rules[i].number] = values[i];
+	f->registers[m->pc] = pc;
+	f->known = known | 1ull << m->pc;
 	w->is_return = !row->is_signal;
 	return true;
 }

@@ -12,8 +12,9 @@ static void ask(const struct kallsyms *k, uint64_t address)
 {
 	struct kallsyms_symbol found;
 
-	if (kallsyms_find(k, address, &found) && (found.start > address || !*found.name ||
-						  (found.module.len && *found.module.data != '[')))
+	if (kallsyms_find(k, address, &found) &&
+	    (found.start > address || !*found.name ||
+	     (found.module.len && *found.module.data != '[')))
 		abort();
 }
 

@@ -112,6 +112,23 @@ static void check_notes(void)
 	CHECK_STR(id, "123456");
 }
 
+/* How much a file that is mostly zeroes, packed, says that it would be. */
+static void check_packed(void)
+{
+	const Elf64_Chdr first = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = 5ull << 30 };
+	struct elfmake m;
+	struct elfimage e;
+
+	elfmake_begin(&m, ET_DYN, EM_X86_64);
+	elfmake_section(&m, ".debug_info", SHT_PROGBITS, SHF_COMPRESSED, 0, &first,
+			sizeof(first));
+	elfmake_section(&m, ".zdebug_line", SHT_PROGBITS, 0, 0, "ZLIB\0\0\0\1\0\0\0\0", 12);
+	elfmake_section(&m, ".debug_str", SHT_PROGBITS, SHF_COMPRESSED, 0, "short", 5);
+	CHECK(!elfimage_open(elfmake_end(&m), &e));
+	CHECK(elfimage_unpacked_size(&e) == (5ull << 30) + (1ull << 32));
+	buf_free(&m.bytes);
+}
+
 int main(void)
 {
 	struct elfmake m;
@@ -120,6 +137,7 @@ int main(void)
 	check_whole(image);
 	check_damaged(image);
 	check_notes();
+	check_packed();
 	buf_free(&m.bytes);
 	return check_done("elfimage");
 }

@@ -40,16 +40,15 @@ static void test_unknown(void)
 
 static void test_tracepoints(void)
 {
+	static const char folder[] = "sys/kernel/tracing/events/sched/sched_switch";
 	char command[512];
 
 	CHECK(perfname_parse("sched:sched_switch", &n) == -ENOENT);
 	CHECK(strstr(fail_text(), "not mounted") != NULL);
 	src_frame_end();
 	src_close();
-	snprintf(command, sizeof(command),
-		 "mkdir -p '%s/sys/kernel/tracing/events/sched/sched_switch' && "
-		 "echo 316 >'%s/sys/kernel/tracing/events/sched/sched_switch/id'",
-		 top, top);
+	snprintf(command, sizeof(command), "mkdir -p '%s/%s' && echo 316 >'%s/%s/id'", top, folder,
+		 top, folder);
 	CHECK(system(command) == 0);
 	CHECK(!src_open_root(top) && src_frame_begin() == 1);
 	CHECK(!perfname_parse("sched:sched_switch", &n) && n.type == PERF_TYPE_TRACEPOINT &&

@@ -173,6 +173,33 @@ static void test_odd_maps(void)
 	end(&w);
 }
 
+/* Text that was moved to huge pages is anonymous now, and still the file's. */
+static void test_covered(void)
+{
+	struct world w;
+	struct process_map below;
+	const struct process_map *m;
+
+	begin(&w);
+	map(&w, 5, 0x10000, 0x10000, 0x3000, "/bin/x");
+	map(&w, 5, 0x12000, 0x8000, 0x12000, "//anon");
+	map(&w, 5, 0x14000, 0x1000, 0, "/other");
+	m = process_find_map(processes_thread(w.ps, 5, 5)->process, 0x16010);
+	CHECK(m && !strcmp(m->object->path, "//anon"));
+	CHECK(m && process_map_covered(m, &below));
+	CHECK_STR(below.object->path, "/bin/x");
+	CHECK(0x16010 - below.start + below.pgoff == 0x9010);
+	CHECK_STR(at(&w, 5, 0x14010), "/other+10");
+	CHECK_STR(at(&w, 5, 0x1a010), "/bin/x+d010");
+	m = process_find_map(processes_thread(w.ps, 5, 5)->process, 0x1a010);
+	CHECK(m && !process_map_covered(m, &below));
+	/* beyond the file's end it is something else */
+	map(&w, 5, 0x1f000, 0x8000, 0, "//anon");
+	m = process_find_map(processes_thread(w.ps, 5, 5)->process, 0x1f010);
+	CHECK(m && !process_map_covered(m, &below));
+	end(&w);
+}
+
 static void test_too_many_maps(void)
 {
 	struct world w;
@@ -437,6 +464,7 @@ int main(void)
 {
 	test_overlaps();
 	test_odd_maps();
+	test_covered();
 	test_too_many_maps();
 	test_fork();
 	test_exec_and_exit();

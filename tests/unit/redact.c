@@ -77,6 +77,20 @@ static void check_addresses(void)
 	CHECK(!strstr(shown(NAME_ADDRESS, "192.0.2.7:acme"), "acme"));
 }
 
+static void check_remarks(void)
+{
+	const char *entry = "/run/netns/acme shop: refused";
+	const char *told = redact_remark(&a, entry);
+
+	CHECK(!strncmp(told, "/run/netns/container-", 21) && !strcmp(told + 29, ": refused"));
+	CHECK(!strncmp(told + 11, shown(NAME_CONTAINER, "acme shop"), 18));
+	CHECK(!strstr(redact_remark(&a, "x: run/docker/netns/acme"), "acme"));
+	CHECK(!strstr(redact_remark(&a, "/run/netns/a: b, /run/netns/acme"), "acme"));
+	CHECK_STR(redact_remark(&a, "/run/netns/: gone"), "/run/netns/: gone");
+	CHECK_STR(redact_remark(&a, "/run/netns/"), "/run/netns/");
+	CHECK_STR(redact_remark(&a, ""), "");
+}
+
 int main(void)
 {
 	const char *name = "postgres";
@@ -94,6 +108,7 @@ int main(void)
 	check_simple();
 	check_cgroups();
 	check_addresses();
+	check_remarks();
 	redact_on("00010203-0405-0607-0809-0a0b0c0d0e10");
 	CHECK(strcmp(shown(NAME_COMMAND, name), before) != 0);
 	redact_on("00010203-0405-0607-0809-0a0b0c0d0e0f");
@@ -102,6 +117,7 @@ int main(void)
 	CHECK(strcmp(shown(NAME_COMMAND, name), before) != 0);
 	redact_on(NULL);
 	CHECK(!redact_is_on() && shown(NAME_COMMAND, name) == name);
+	CHECK_STR(redact_remark(&a, "/run/netns/acme"), "/run/netns/acme");
 	arena_free(&a);
 	return check_done("redact");
 }
