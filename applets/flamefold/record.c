@@ -322,6 +322,7 @@ static void find_off_cpu(struct recording *r)
 static int report(struct recording *r)
 {
 	end(r);
+	targets_tell_end(r->out, &r->targets);
 	profile_tell(r->out, &r->profile);
 	tell_unseen(r);
 	if (!r->profile.taken)

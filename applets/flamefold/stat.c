@@ -359,6 +359,8 @@ int stat_look(struct out *out)
 
 	show(out, now_ns - before_ns);
 	before_ns = now_ns;
+	if (stat_.is_over)
+		targets_tell_end(out, &stat_.targets);
 	return stat_.is_over || (out_format(out) == OUT_OPENMETRICS && !shared.has_count) ?
 		LOOK_LAST : 0;
 }

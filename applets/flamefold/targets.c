@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +79,21 @@ static int add_threads(struct targets *t)
 	return err;
 }
 
+/* Any folder can be opened; one that is no group, perf_event_open calls a bad descriptor. */
+static int open_group(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd < 0)
+		return -1;
+	if (!fstatfs(fd, &fs) && (fs.f_type == CGROUP2_SUPER_MAGIC ||
+				  fs.f_type == CGROUP_SUPER_MAGIC))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* A path as in /proc/PID/cgroup, in the hierarchy that perf events see; or the folder itself. */
 static int open_cgroup(struct targets *t)
 {
@@ -91,8 +108,7 @@ static int open_cgroup(struct targets *t)
 		tried[count++] = typed.cgroup + 1;
 	for (size_t i = 0; i < count && t->is.cgroup < 0; i++)
 		if (tried[i])
-			t->is.cgroup = open(arena_printf(src_arena(), "/%s", tried[i]),
-					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			t->is.cgroup = open_group(arena_printf(src_arena(), "/%s", tried[i]));
 	if (t->is.cgroup < 0)
 		return fail(ENOENT, "-G %s: no such group in the unified hierarchy, nor in "
 			    "perf_event's", typed.cgroup);
@@ -202,7 +218,7 @@ int targets_start(struct targets *t)
 bool targets_are_gone(struct targets *t)
 {
 	if (t->child) {
-		const pid_t n = waitpid(t->child, NULL, WNOHANG);
+		const pid_t n = waitpid(t->child, &t->ended, WNOHANG);
 
 		if (n == t->child || (n < 0 && errno == ECHILD)) {
 			t->child = 0;
@@ -216,6 +232,14 @@ bool targets_are_gone(struct targets *t)
 		if (!syscall(SYS_tkill, t->tids[i], 0) || errno == EPERM)
 			return false;
 	return true;
+}
+
+void targets_tell_end(struct out *out, const struct targets *t)
+{
+	if (WIFSIGNALED(t->ended))
+		out_note(out, "%s: ended by signal %d", t->text, WTERMSIG(t->ended));
+	else if (WEXITSTATUS(t->ended))
+		out_note(out, "%s: ended with status %d", t->text, WEXITSTATUS(t->ended));
 }
 
 void targets_close(struct targets *t)

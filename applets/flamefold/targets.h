@@ -14,6 +14,7 @@ struct targets {
 	size_t tid_cap;
 	const char *text;              /* "pid 12", "the whole machine", "cgroup /x", "sleep" */
 	pid_t child;                   /* the command's; 0: none */
+	int ended;                     /* its wait status; 0: well, or not yet */
 	int go;                        /* a byte here lets it exec */
 	int child_fd;                  /* ready when it has ended; -1 */
 };
@@ -26,6 +27,8 @@ int targets_open(struct targets *t, char **command);
 int targets_start(struct targets *t);
 /* All processes asked for have ended. */
 bool targets_are_gone(struct targets *t);
+/* A remark if the command failed: what was recorded of it may not be what was meant. */
+void targets_tell_end(struct out *out, const struct targets *t);
 void targets_close(struct targets *t);
 
 #endif

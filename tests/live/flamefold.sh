@@ -161,6 +161,32 @@ if [ -w /dev/full ]; then
 	done
 fi
 
+begin "a command that fails says so"
+run "$PERFBOX" flamefold --record -o "$work/fails" -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 7'
+want_status 0
+want_match err 'sh: ended with status 7'
+run "$PERFBOX" flamefold --stat -- sh -c 'kill -9 $$'
+want_match err 'sh: ended by signal 9'
+
+begin "-G: a group alone, not what runs beside it"
+unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+group=perfbox-test-flamefold-$$
+if [ -n "$unified" ] && mkdir "$unified/$group" 2>/dev/null; then
+	sh -c 'echo $$ >"$1/cgroup.procs" && exec "$2" 4' sh "$unified/$group" "$calltree" &
+	inside=$!
+	sh -c 'while :; do :; done' &
+	beside=$!
+	sleep 0.3
+	run "$PERFBOX" flamefold --record -F 499 -G "/$group" -o "$work/group" 2
+	want_status 0
+	want_that "calltree alone" [ "$(cut -d ';' -f 1 "$work/group" | sort -u)" = calltree ]
+	kill $inside $beside 2>/dev/null
+	wait $inside $beside 2>/dev/null
+	rmdir "$unified/$group"
+else
+	skip_test "no group can be made in a unified hierarchy"
+fi
+
 begin "mistakes: no such command, no such process"
 run "$PERFBOX" flamefold --record -- /no/such/command
 want_status 3

@@ -17,6 +17,7 @@ try --record 5 6
 try --record -e nosuch 1
 try --record -F 99 -c 10 1
 try --record -G /no/such/group 1
+try --record -G /sys/kernel 1
 try --stat 1 2 3
 try --stat -e cycles,nosuch 1 1
 try -o . before.folded

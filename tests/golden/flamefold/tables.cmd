@@ -11,3 +11,7 @@ perfbox flamefold --tsv --table stacks before.folded | cut -f 2-
 # the task is no function unless asked for
 perfbox flamefold -q --functions --by comm --weight samples shop.perf
 perfbox flamefold -q --functions --weight samples shop.perf
+# which table: stacks, unless functions are asked for by either name
+perfbox flamefold --tsv before.folded | cut -f 2-
+perfbox flamefold --diff --tsv before.folded after.folded | cut -f 2-
+perfbox flamefold --json --table functions --columns function,self before.folded | sed 's/"time":"[^"]*",//'
