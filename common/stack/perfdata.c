@@ -222,23 +222,46 @@ static int is_data_file(const struct dirent *e)
 	return !strncmp(e->d_name, "data.", 5) && scan_all_u64(text_of(e->d_name + 5), &n);
 }
 
+static uint64_t number_of_part(const char *name)
+{
+	uint64_t n = 0;
+
+	scan_all_u64(text_of(name + 5), &n);
+	return n;
+}
+
+/* perf numbers them from 0 without a gap: one that was not copied along is missed. */
+static void miss_parts(struct perfdata *d, const char *folder, uint64_t from, uint64_t to)
+{
+	if (to > from)
+		perfdata_loss_add(d, "%s: %" PRIu64 " file%s missing before data.%" PRIu64, folder,
+				  to - from, to - from == 1 ? "" : "s", to);
+}
+
 /* DIR/data.0, data.1 ...: records alone, in versionsort's order. */
 static int open_parts(struct perfdata *d, const char *folder)
 {
 	struct dirent **names;
 	const int count = scandir(folder, &names, is_data_file, versionsort);
+	uint64_t next = 0;
 	int err = 0;
 
 	if (count < 0)
 		return fail_errno(errno, "%s", folder);
+	if (count > PERFDATA_STREAMS_MAX)
+		perfdata_loss_add(d, "%s: %d files of records: only the first %d are read", folder,
+				  count, PERFDATA_STREAMS_MAX);
 	for (int i = 0; i < count; i++) {
 		struct perf_stream *s;
 		char *path = arena_printf(&d->arena, "%s/%s", folder, names[i]->d_name);
 
-		if (!err && d->stream_count < PERFDATA_STREAMS_MAX)
+		if (!err && i < PERFDATA_STREAMS_MAX) {
+			miss_parts(d, folder, next, number_of_part(names[i]->d_name));
+			next = number_of_part(names[i]->d_name) + 1;
 			err = open_file(d, path, &s);
-		if (!err)
-			s->input.end = s->input.size;
+			if (!err)
+				s->input.end = s->input.size;
+		}
 		free(names[i]);
 	}
 	free(names);
@@ -250,6 +273,9 @@ static int open_folder(struct perfdata *d, const char *folder)
 	struct perf_stream *s;
 	int err = open_file(d, arena_printf(&d->arena, "%s/data", folder), &s);
 
+	if (err == -ENOENT)
+		return fail(ENOENT, "%s: a folder that is no recording: it has no file data",
+			    folder);
 	if (!err)
 		err = begin(d, s);
 	if (!err)

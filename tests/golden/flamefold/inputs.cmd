@@ -15,3 +15,9 @@ done
 gzip -c fp.data | perfbox flamefold -q --weight samples 2>/dev/null | awk '{ n += $NF } END { print n }'
 head -c 6000 fp.data | perfbox flamefold -q >/dev/null 2>&1
 echo "status $?"
+# a folder without its first part, and one that is no recording
+dir=$(mktemp -d)
+cp -r threads.data "$dir/part" && rm "$dir/part/data.0"
+perfbox flamefold "$dir/part" 2>&1 >/dev/null | sed "s|$dir|DIR|" | grep missing
+perfbox flamefold "$dir" 2>&1 | sed "s|$dir|DIR|"
+rm -r "$dir"
