@@ -129,6 +129,15 @@ run "$look" list all
 want_unlike out "^$anonymous	"
 want_unlike out "^$named	"
 begin "--redact: no name of one in tables, findings or remarks, also where it can't be entered"
+ip netns add "pbt-$$-a"
+ip netns exec "pbt-$$-a" ip link set lo up
+ip netns exec "pbt-$$-a" "$O/tests/live/tcp" listen 127.0.0.1 8080 >"$work/ready" &
+listener=$!
+at_exit "kill $listener 2>/dev/null"
+for i in $(seq 50); do
+	[ -s "$work/ready" ] && break
+	sleep 0.1
+done
 cp "$PERFBOX" "$work/perfbox"
 chmod 755 "$work" "$work/perfbox"
 for applet in listenq portrange conntrack-top; do
