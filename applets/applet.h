@@ -28,6 +28,8 @@ struct mode {
 	const char *(*narrowed)(struct arena *a);
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
+	/* Of these only the last operands, if they are numbers; those before them go to start. */
+	bool takes_words;
 	bool once;                         /* one report unless a count is given (triage) */
 	uint64_t interval_ns;              /* default; 0: 1 s */
 
@@ -82,5 +84,8 @@ struct shared_options {
 	unsigned keep_frames; /* --save keeps only the latest (0: all); start may set it */
 };
 extern struct shared_options shared;
+
+/* A signal asked for the end: for modes that own their time. */
+bool run_is_interrupted(void);
 
 #endif
