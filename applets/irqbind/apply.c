@@ -229,8 +229,10 @@ static int write_step(struct run *r, const struct plan_step *s, const char *old,
 	if (err < 0) {
 		const char *why = is_refused ? why_refused(err, s->path) : NULL;
 
-		*result = arena_printf(a, "%s%s%s", why ? why : fail_text(), why ? ": " : "",
-				       why ? strerrorname_np(-err) : "");
+		*result = why ? arena_printf(a, "%s: %s", why, strerrorname_np(-err))
+			      : strerrordesc_np(-err);
+		if (!*result)
+			*result = "refused";
 		journal_add_failed(&r->line, number, src_frame()->realtime_ns, -err);
 		r->failed++;
 		out_missing(r->out, "%s: %s", shown_path(a, s->path), *result);
@@ -238,10 +240,9 @@ static int write_step(struct run *r, const struct plan_step *s, const char *old,
 	}
 	*result = "done";
 	if (setting_read(a, s->path, &now) < 0) {
-		*result = arena_strdup(a, fail_text());
+		*result = "written, but can't be read back";
 		r->failed++;
-		out_missing(r->out, "%s: written, but can't be read back: %s",
-			    shown_path(a, s->path), *result);
+		out_missing(r->out, "%s: %s", *result, fail_text());
 		return 0;
 	}
 	if (!setting_is_same(kind, now, s->new)) {
@@ -258,9 +259,11 @@ static int take_step(struct run *r, const struct plan_step *s, const char **resu
 	struct arena *a = out_arena(r->out);
 	const char *now;
 
-	if (setting_read(a, s->path, &now) < 0) {
-		*result = arena_strdup(a, fail_text());
-		out_missing(r->out, "%s", *result);
+	int err = setting_read(a, s->path, &now);
+
+	if (err < 0) {
+		*result = strerrordesc_np(-err);
+		out_missing(r->out, "%s", fail_text());
 		r->failed++;
 		return 0;
 	}
@@ -408,8 +411,10 @@ static int undo_step(struct out *out, struct journal_file *file, size_t number,
 	bool is_refused;
 
 	*result = "as before already";
-	if (setting_read(a, s->path, &now) < 0) {
-		*result = arena_strdup(a, fail_text());
+	int err = setting_read(a, s->path, &now);
+
+	if (err < 0) {
+		*result = strerrordesc_np(-err);
 		return 1;
 	}
 	if (setting_is_same(kind, now, s->old))
@@ -418,8 +423,9 @@ static int undo_step(struct out *out, struct journal_file *file, size_t number,
 	    !setting_is_same(kind, now, s->new))
 		out_note(out, "%s: somebody else made it %s meanwhile (it was written as %s)",
 			 shown_path(a, s->path), now, s->new);
-	if (setting_write(s->path, s->old, &is_refused) < 0) {
-		*result = arena_strdup(a, fail_text());
+	err = setting_write(s->path, s->old, &is_refused);
+	if (err < 0) {
+		*result = strerrordesc_np(-err);
 		return 1;
 	}
 	if (setting_read(a, s->path, &back) < 0 || !setting_is_same(kind, back, s->old)) {
@@ -428,7 +434,7 @@ static int undo_step(struct out *out, struct journal_file *file, size_t number,
 	}
 	*result = "put back";
 	journal_add_value(&line, "undone", number, src_frame()->realtime_ns, now);
-	int err = journal_append(file, &line);
+	err = journal_append(file, &line);
 
 	buf_free(&line);
 	return err;

@@ -8,7 +8,7 @@
 #define ONE_CPU_SHARE 0.80
 #define ONE_CPU_SOFTIRQ 0.50
 #define ONE_CPU_OTHERS_IDLE 0.50
-#define DEVICE_SHARE 0.50              /* of the packets that must come from devices, not loopback */
+#define DEVICE_SHARE 0.50              /* of the packets: what devices gave, not loopback */
 #define LOST_MIN 10
 #define SOFTIRQ_MIN 0.30
 #define SQUEEZE_MIN 10.0
@@ -30,7 +30,8 @@ const struct finding_kind irqbind_findings[] = {
 	  "an interrupt that is not managed comes in, and none of the CPUs it may go to is among "
 	  "those it goes to" },
 	{ "irqbind.isolated-cpu", "risk",
-	  "an interrupt that is known not to be managed comes in >= 100 times/s on an isolated CPU" },
+	  "an interrupt that is known not to be managed comes in >= 100 times/s on an isolated "
+	  "CPU" },
 	{ "irqbind.irqbalance-conflict", "now",
 	  "with --journal or --verify: a plan is in force, and something has changed what it set" },
 	{ NULL, NULL, NULL },
@@ -115,8 +116,8 @@ static void report_one_cpu(struct out *out, unsigned cpu, double rate, double al
 	finding_u64(f, "lost", lost);
 	finding_u64(f, "rx_queues", n->rx_queues);
 	finding_u64(f, "interval_ns", irqbind.interval_ns);
-	finding_line(f, "CPU %u handles %s of the host's %s packets and is %s in softirq; the "
-			"others are %s idle", cpu, human_ratio(a, rate / all), human_rate(a, all),
+	finding_line(f, "CPU %u handles %s of %s packets/s and is %s in softirq; the others are "
+			"%s idle", cpu, human_ratio(a, rate / all), human_count(a, round(all)),
 		     human_ratio(a, s.softirq), human_ratio(a, idle));
 	if (lost)
 		finding_line(f, "lost  %s packets that a ring or the CPU's backlog had no room for",
@@ -199,10 +200,10 @@ static void check_remote_node(struct out *out, const struct nic *n)
 	finding_f64(f, "softirq_ratio", r.softirq);
 	finding_u64(f, "interrupts", r.interrupts);
 	finding_u64(f, "interval_ns", irqbind.interval_ns);
-	finding_line(f, "device on node %llu (CPU %s), its interrupts on CPU %s of another node, "
-			"which handle %s packets and are up to %s in softirq",
+	finding_line(f, "device on node %llu (CPU %s), interrupts on CPU %s of another node: %s "
+			"packets/s there, up to %s in softirq",
 		     (unsigned long long)n->node, cpumask_list_text(a, &local),
-		     cpumask_list_text(a, &r.cpus), human_rate(a, r.packets),
+		     cpumask_list_text(a, &r.cpus), human_count(a, round(r.packets)),
 		     human_ratio(a, r.softirq));
 	finding_proof(f, "/sys/class/net/%s/device/numa_node; /proc/interrupts",
 		      out_shell_word(a, n->name));
@@ -236,10 +237,11 @@ static void report_squeeze(struct out *out, unsigned cpu, double rate, double so
 	finding_f64(f, "softirq_ratio", softirq);
 	finding_f64(f, "packets_per_second", cpu_processed_rate(cpu));
 	finding_u64(f, "interval_ns", irqbind.interval_ns);
-	finding_line(f, "%s polls ended with packets left in the ring, %s of its receive softirqs; "
-			"it handles %s packets and is %s in softirq",
+	finding_line(f, "%s polls ended with packets left, %s of its receive softirqs; it handles "
+			"%s packets/s and is %s in softirq",
 		     human_rate(a, rate), human_ratio(a, rate / softirqs),
-		     human_rate(a, known(cpu_processed_rate(cpu))), human_ratio(a, softirq));
+		     human_count(a, round(known(cpu_processed_rate(cpu)))),
+		     human_ratio(a, softirq));
 	finding_proof(f, "/proc/net/softnet_stat, column 3, line of CPU %u; /proc/softirqs, NET_RX",
 		      cpu);
 	finding_next(f, "perfbox irqbind (its queues); net.core.netdev_budget and "
@@ -312,7 +314,7 @@ static bool does_kernel_tell(void)
 	const struct hash *counts = &look_now()->counts;
 	struct irq irq;
 
-	for (uint32_t n = 0, seen = 0; seen < counts->used && n < 1u << 20; n++) {
+	for (uint32_t n = 0, seen = 0; seen < counts->used && n < IRQS_MAX; n++) {
 		if (!hash_find_number(counts, n))
 			continue;
 		seen++;
@@ -322,46 +324,69 @@ static bool does_kernel_tell(void)
 	return false;
 }
 
-static void report_isolated(struct out *out, const struct irq_counts *c, unsigned cpu, double rate)
+struct intruder {
+	const struct irq_counts *most;
+	double rate, all;              /* of that one; of all that come often enough */
+	unsigned count;
+};
+
+static void report_isolated(struct out *out, const struct intruder *i, unsigned cpu)
 {
 	struct arena *a = out_arena(out);
+	const struct irq_counts *c = i->most;
 	struct finding *f = irqbind_finding(out, "irqbind.isolated-cpu", STATE_RISK,
 					    arena_printf(a, "CPU %u", cpu));
 
 	finding_u64(f, "irq", c->number);
 	finding_text(f, "name", NAME_PLAIN, c->name);
-	finding_f64(f, "interrupts_per_second", rate);
+	finding_f64(f, "interrupts_per_second", i->rate);
+	finding_u64(f, "irqs", i->count);
+	finding_f64(f, "all_per_second", i->all);
 	finding_u64(f, "interval_ns", irqbind.interval_ns);
-	finding_line(f, "is isolated and takes %s of IRQ %u (%s)", human_rate(a, rate), c->number,
-		     c->name && *c->name ? c->name : "-");
+	finding_line(f, "is isolated and takes %s of IRQ %u (%s)%s", human_rate(a, i->rate),
+		     c->number, c->name && *c->name ? c->name : "-", i->count > 1
+		     ? arena_printf(a, ", and of %u others: %s in all", i->count - 1,
+				    human_rate(a, i->all)) : "");
 	finding_proof(f, "/sys/devices/system/cpu/isolated; /proc/interrupts, line %u", c->number);
 	finding_next(f, "perfbox irqbind --plan spread leaves isolated CPUs out");
 	out_finding(out, f);
 }
 
-static void check_isolated(struct out *out)
+static void find_intruders(unsigned cpu, int *kernel_tells, struct intruder *i)
 {
 	const struct hash *counts = &look_now()->counts;
-	int kernel_tells = -1;
 
-	if (cpumask_is_empty(&irqbind.topo.isolated))
-		return;
-	for (uint32_t n = 0, seen = 0; seen < counts->used && n < 1u << 20; n++) {
+	for (uint32_t n = 0, seen = 0; seen < counts->used && n < IRQS_MAX; n++) {
 		const struct irq_counts *c = hash_find_number(counts, n);
 
 		if (!c)
 			continue;
 		seen++;
-		CPUMASK_EACH(cpu, &irqbind.topo.isolated) {
-			const double rate = rate_of(irq_delta(n, cpu), irqbind.interval_ns);
+		const double rate = rate_of(irq_delta(n, cpu), irqbind.interval_ns);
 
-			if (!(rate >= ISOLATED_MIN))
-				continue;
-			if (kernel_tells < 0)
-				kernel_tells = does_kernel_tell();
-			if (is_unmanaged(n, kernel_tells > 0))
-				report_isolated(out, c, cpu, rate);
-		}
+		if (!(rate >= ISOLATED_MIN))
+			continue;
+		if (*kernel_tells < 0)
+			*kernel_tells = does_kernel_tell();
+		if (!is_unmanaged(n, *kernel_tells > 0))
+			continue;
+		i->count++;
+		i->all += rate;
+		if (rate > i->rate)
+			i->rate = rate, i->most = c;
+	}
+}
+
+static void check_isolated(struct out *out)
+{
+	int kernel_tells = -1;
+
+	CPUMASK_EACH(cpu, &irqbind.topo.isolated) {
+		struct intruder i = { 0 };
+
+		find_intruders(cpu, &kernel_tells, &i);
+		if (i.count)
+			report_isolated(out, &i, cpu);
 	}
 }
 

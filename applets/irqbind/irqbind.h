@@ -16,6 +16,8 @@
 #include "common/kernel/journal.h"
 #include "common/kernel/plan.h"
 
+#define IRQS_MAX (1u << 20)            /* numbers beyond are no interrupt lines */
+
 /* ---- what is seen (look.c, nics.c) ---- */
 
 struct nic_irq {
@@ -110,12 +112,12 @@ uint64_t nic_lost(const struct nic *n);
 /* ---- show (rows.c, heat.c, findings.c) ---- */
 
 extern const struct table *const irqbind_show_tables[];
+extern const struct table irqbind_heat_table;
 extern const struct table *const irqbind_plan_tables[];
 extern const struct table *const irqbind_verify_tables[];
 extern const struct finding_kind irqbind_findings[];
 void show_rows(struct out *out);
 void show_heat(struct out *out);
-void show_queues(struct out *out);
 void report_findings(struct out *out);
 struct finding *irqbind_finding(struct out *out, const char *id, enum finding_state state,
 				const char *subject);

@@ -61,7 +61,7 @@ static size_t all_lines(const struct look *l, uint32_t *list)
 {
 	size_t n = 0;
 
-	for (uint32_t number = 0, seen = 0; seen < l->all_names.used && number < 1u << 20; number++)
+	for (uint32_t number = 0, seen = 0; seen < l->all_names.used && number < IRQS_MAX; number++)
 		if (hash_find_number(&l->all_names, number)) {
 			seen++;
 			list[n++] = number;
@@ -101,7 +101,7 @@ static const char *name_of(struct look *l, uint32_t number)
 	return t.len ? arena_text(&l->arena, t) : NULL;
 }
 
-/* Without a queue among the names they are all queues, in order: one line, or a driver unheard of. */
+/* Without a queue among the names all are queues, in order: one line, or a driver unheard of. */
 static void number_queues(struct nic *n)
 {
 	uint64_t blocks = 0;

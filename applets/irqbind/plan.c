@@ -1,6 +1,6 @@
 /*
- * From a policy to steps: rings, then interrupts, then RPS, RFS and XPS, then the settings that were
- * asked for. Only what differs becomes a step, so that what was applied plans to nothing.
+ * From a policy to steps: rings, then interrupts, then RPS, RFS and XPS, then the settings asked
+ * for. Only what differs becomes a step, so that what was applied plans to nothing.
  */
 #include <errno.h>
 #include <string.h>
@@ -143,6 +143,10 @@ static void add_step(struct planner *p, const char *path, const char *old, const
 {
 	const struct plan_step step = { path, old, new, subject, why };
 
+	/* what several interfaces need is one step */
+	for (size_t i = 0; i < p->plan->count; i++)
+		if (!strcmp(p->plan->steps[i].path, path))
+			return;
 	if (!setting_is_same(setting_kind_of(path), old, new))
 		plan_add(p->a, p->plan, &step);
 }
@@ -454,7 +458,8 @@ static int choose_cpus(struct planner *p)
 			    cpumask_list_text(p->a, &irqbind.topo.online),
 			    cpumask_is_empty(&irqbind.topo.isolated) ? "none"
 			    : cpumask_list_text(p->a, &irqbind.topo.isolated));
-	if (p->policy == POLICY_SINGLE && !cpumask_has(&irqbind.topo.online, (unsigned)asked.single))
+	if (p->policy == POLICY_SINGLE &&
+	    !cpumask_has(&irqbind.topo.online, (unsigned)asked.single))
 		return fail(EINVAL, "CPU %llu is not online", (unsigned long long)asked.single);
 	for (unsigned q = 0; q < MAP_MAX; q++)
 		if (asked.map[q] && !cpumask_has(&irqbind.topo.online, asked.map[q] - 1))

@@ -105,14 +105,16 @@ static const struct column cpu_columns[] = {
 	COL(struct cpu_row, node, "NODE", ROLE_TEXT, UNIT_ID, "NUMA node"),
 	COL(struct cpu_row, core, "CORE", ROLE_TEXT, UNIT_ID,
 	    "lowest CPU of its core: another number than its own is a second hyperthread"),
-	COL(struct cpu_row, cache, NULL, ROLE_TEXT, UNIT_ID, "lowest CPU that shares its last cache"),
+	COL(struct cpu_row, cache, NULL, ROLE_TEXT, UNIT_ID,
+	    "lowest CPU that shares its last cache"),
 	COL(struct cpu_row, kind, "KIND", ROLE_TEXT, UNIT_TEXT,
 	    "isolated, nohz_full; -: an ordinary one"),
 	COL(struct cpu_row, queues, "QUEUES", ROLE_GAUGE, UNIT_COUNT,
 	    "interrupts of the interfaces shown that go to it"),
 	COL(struct cpu_row, packets_per_second, "PKT/s", ROLE_GAUGE, UNIT_PER_SECOND,
 	    "packets it handled (softnet processed): the load"),
-	COL(struct cpu_row, packets_ratio, "SHARE", ROLE_GAUGE, UNIT_RATIO, "of the host's packets"),
+	COL(struct cpu_row, packets_ratio, "SHARE", ROLE_GAUGE, UNIT_RATIO,
+	    "of the host's packets"),
 	COL(struct cpu_row, softirq_ratio, "SOFTIRQ", ROLE_GAUGE, UNIT_RATIO, "time in softirq"),
 	COL(struct cpu_row, irq_ratio, NULL, ROLE_GAUGE, UNIT_RATIO,
 	    "time in hard interrupts, where the kernel accounts it"),
@@ -138,18 +140,7 @@ static const struct column setting_columns[] = {
 	COL(struct setting_row, name, "SETTING", ROLE_KEY, UNIT_TEXT, "sysctl"),
 	COL(struct setting_row, value, "VALUE", ROLE_TEXT, UNIT_TEXT, "as it stands"),
 	COL(struct setting_row, scope, "SCOPE", ROLE_TEXT, UNIT_TEXT,
-	    "host: one for all, and only in the initial network namespace; namespace: each its own"),
-};
-
-struct heat_row {
-	const char *interface, *queue, *heat;
-};
-
-static const struct column heat_columns[] = {
-	COL(struct heat_row, interface, "INTERFACE", ROLE_KEY, UNIT_TEXT, "name"),
-	COL(struct heat_row, queue, "QUEUE", ROLE_KEY, UNIT_TEXT, "as in queues"),
-	COL(struct heat_row, heat, "INTERRUPTS BY CPU", ROLE_TEXT, UNIT_TEXT,
-	    "a character per CPU: . none, 1 to 9 tenths of the busiest cell"),
+	    "host: one for all, only in the initial network namespace; namespace: each its own"),
 };
 
 static const struct table nic_table = { .name = "interfaces",
@@ -160,7 +151,7 @@ static const struct table queue_table = { .name = "queues",
 					  TABLE(struct queue_row, queue_columns),
 					  .top = true };
 static const struct table steer_table = { .name = "steering",
-					  .help = "a queue that packets are steered by, or could be",
+					  .help = "a queue that packets can be steered by",
 					  TABLE(struct steer_row, steer_columns),
 					  .top = true };
 static const struct table cpu_table = { .name = "cpus",
@@ -171,11 +162,7 @@ static const struct table cpu_table = { .name = "cpus",
 static const struct table setting_table = { .name = "settings",
 					    .help = "a setting that bounds it",
 					    TABLE(struct setting_row, setting_columns) };
-static const struct table heat_table = { .name = "heat",
-					 .help = "where a queue's interrupts came in",
-					 TABLE(struct heat_row, heat_columns),
-					 .top = true };
-const struct table *const irqbind_show_tables[] = { &queue_table, &nic_table, &heat_table,
+const struct table *const irqbind_show_tables[] = { &queue_table, &nic_table, &irqbind_heat_table,
 						    &cpu_table, &steer_table, &setting_table,
 						    NULL };
 
@@ -333,67 +320,7 @@ static void show_queue(struct out *out, const struct nic *n, const struct nic_ir
 	out_row(out, &queue_table, &row);
 }
 
-static uint64_t most_of_all(const struct look *l)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < l->nic_count; i++)
-		for (size_t k = 0; k < l->nics[i].irq_count; k++)
-			for (unsigned cpu = 0; cpu < irqbind.topo.limit; cpu++) {
-				const uint64_t n = irq_delta(l->nics[i].irqs[k].irq.number, cpu);
-
-				if (n != NA_U64 && n > most)
-					most = n;
-			}
-	return most;
-}
-
-/* "0       8       16": where which CPU stands. */
-static const char *ruler(struct arena *a)
-{
-	struct buf b = { 0 };
-
-	for (unsigned cpu = 0; cpu < irqbind.topo.limit; cpu++)
-		if (b.len <= cpu && cpu % 8 == 0)
-			buf_printf(&b, "%-8u", cpu);
-	while (b.len && b.data[b.len - 1] == ' ')
-		b.len--;
-	const char *text = arena_text(a, buf_text(&b));
-
-	buf_free(&b);
-	return text;
-}
-
-void show_heat(struct out *out)
-{
-	struct arena *a = out_arena(out);
-	const struct look *l = look_now();
-	const uint64_t most = most_of_all(l);
-	struct heat_row row = { .interface = "", .queue = "", .heat = ruler(a) };
-
-	/* on one CPU there is nothing to see */
-	if (!most || irqbind.topo.limit < 2)
-		return;
-	out_row(out, &heat_table, &row);
-	for (size_t i = 0; i < l->nic_count; i++)
-		for (size_t k = 0; k < l->nics[i].irq_count; k++) {
-			const struct nic_irq *q = &l->nics[i].irqs[k];
-			char *heat = arena_alloc(a, irqbind.topo.limit + 1);
-
-			for (unsigned cpu = 0; cpu < irqbind.topo.limit; cpu++) {
-				const uint64_t n = irq_delta(q->irq.number, cpu);
-
-				heat[cpu] = n == NA_U64 ? '?' : !n ? '.' :
-					(char)('0' + (n * 9 + most - 1) / most);
-			}
-			row = (struct heat_row){ l->nics[i].name, irq_role_text(a, &q->role),
-						 heat };
-			if (irq_delta_all(q->irq.number, NULL))
-				out_row(out, &heat_table, &row);
-		}
-}
-
-void show_queues(struct out *out)
+static void show_queues(struct out *out)
 {
 	const struct look *l = look_now();
 
@@ -575,11 +502,12 @@ static void show_host(struct out *out, double packets)
 	struct irqbalance b;
 
 	src_affinity(0, &allowed);
-	out_host(out, "perfbox irqbind  %s  %.1f s  CPUs %s online, %u nodes, isolated %s; ours %s; "
-		 "packets %s",
+	out_host(out, "perfbox irqbind  %s  %.1f s  CPUs %s online, %u node%s, isolated %s; ours "
+		 "%s; packets %s",
 		 src_uname()->host ? redact_name(a, NAME_HOST, src_uname()->host) : "-",
 		 (double)irqbind.interval_ns / 1e9, cpumask_list_text(a, &irqbind.topo.online),
-		 irqbind.topo.nodes, cpumask_is_empty(&irqbind.topo.isolated) ? "none"
+		 irqbind.topo.nodes, irqbind.topo.nodes == 1 ? "" : "s",
+		 cpumask_is_empty(&irqbind.topo.isolated) ? "none"
 		 : cpumask_list_text(a, &irqbind.topo.isolated), allowed ? allowed : "-",
 		 human_rate(a, packets));
 	irqbalance_find(a, true, &b);

@@ -53,7 +53,8 @@ static const struct value coalesce[] = {
 	{ "rx_frames", ETHTOOL_A_COALESCE_RX_MAX_FRAMES, COALESCE(rx_max_coalesced_frames), -1 },
 	{ "tx_us", ETHTOOL_A_COALESCE_TX_USECS, COALESCE(tx_coalesce_usecs), -1 },
 	{ "tx_frames", ETHTOOL_A_COALESCE_TX_MAX_FRAMES, COALESCE(tx_max_coalesced_frames), -1 },
-	{ "adaptive_rx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, COALESCE(use_adaptive_rx_coalesce), -1 },
+	{ "adaptive_rx", ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, COALESCE(use_adaptive_rx_coalesce),
+	  -1 },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -34,7 +34,7 @@ int ethtool_read_channels(const char *device, struct nic_channels *c);
 int ethtool_read_coalesce(const char *device, struct nic_coalesce *c);
 int ethtool_read_rss(const char *device, struct nic_rss *r);
 
-/* ---- the parsers: attributes behind the genlmsghdr of an answer, or a save's "NAME VALUE" lines */
+/* ---- parsers: of the attributes behind an answer's genlmsghdr, and of "NAME VALUE" lines ---- */
 
 enum ethtool_what { ETHTOOL_RINGS, ETHTOOL_CHANNELS, ETHTOOL_COALESCE, ETHTOOL_WHATS };
 /* values: the struct of that kind as an array. A maximum of 0 means that there is no such thing. */

@@ -10,8 +10,7 @@
 
 struct irqbalance {
 	uint32_t pid;                  /* 0: none seen */
-	const char *bans;              /* what it is told not to touch, as it was told; NULL: nothing
-	                                  found */
+	const char *bans;              /* what it is told not to touch, as it was told; NULL */
 };
 
 /*

@@ -208,8 +208,7 @@ static int open_folder(const char *dir, enum journal_use use)
 		return fail_errno(errno, "%s", dir);
 	int err = fstat(fd, &st) ? fail_errno(errno, "%s", dir) :
 		st.st_uid != geteuid() ? fail(EPERM, "%s: belongs to somebody else", dir) :
-		st.st_mode & 077 ? fail(EPERM, "%s: open to others: a journal's folder is 0700", dir) :
-		0;
+		st.st_mode & 077 ? fail(EPERM, "%s: open to others: it must be 0700", dir) : 0;
 
 	if (err >= 0)
 		return fd;
@@ -246,8 +245,9 @@ static int put_aside(int folder, const char *dir)
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : fail_errno(errno, "%s/" NAME, dir);
-	int err = flock(fd, LOCK_EX | LOCK_NB) ? fail(EBUSY, "%s: another irqbind is at work", dir)
-					       : read_lines(fd, dir, JOURNAL_READ, &arena, &content);
+	int err = flock(fd, LOCK_EX | LOCK_NB) ?
+		fail(EBUSY, "%s: another irqbind is at work", dir) :
+		read_lines(fd, dir, JOURNAL_READ, &arena, &content);
 
 	/* one whose first line never reached the disk announced nothing */
 	if (err >= 0 && content.len)

@@ -148,7 +148,7 @@ bool setting_is_valid(enum setting_kind kind, const char *value)
 		return !cpumask_is_empty(&m);
 	if (kind == SETTING_RING || kind == SETTING_NUMBER)
 		return scan_all_u64(text_of(value), &n) && n <= UINT32_MAX;
-	return kind == SETTING_TEXT;
+	return is_mask(kind) || kind == SETTING_TEXT;
 }
 
 /* ---- the tree ---- */

@@ -43,8 +43,9 @@ int setting_read(struct arena *arena, const char *path, const char **value);
 /*
  * One write(2) of value, whose result is that of the kernel's check (a buffered stream would learn
  * it at its end). 0 or -errno with fail text: EIO or EPERM for an interrupt is one the kernel keeps
- * to itself (managed), ENOSPC a CPU that has no vector left, EINVAL no CPU that is online, EOVERFLOW
- * one that can't be. is_refused: it was the kernel that said so, to the write, and not opening.
+ * to itself (managed), ENOSPC a CPU that has no vector left, EINVAL no CPU that is online,
+ * EOVERFLOW one that can't be. is_refused: it was the kernel that said so, to the write, and not
+ * opening.
  */
 int setting_write(const char *path, const char *value, bool *is_refused);
 
