@@ -143,7 +143,8 @@ static void test_irqbalance(void)
 	irqbalance_add_args(&b, TEXT("/usr/sbin/irqbalance\0--foreground\0--banirq=24\0-i\0" "25\0"
 				     "--banirq\0" "26\0-p\0" "5\0"));
 	CHECK_STR(b.data, "--banirq=24 -i 25 --banirq 26");
-	irqbalance_add_settings(&b, TEXT("# IRQBALANCE_BANNED_CPUS=1\nIRQBALANCE_BANNED_CPULIST=2-3\n"
+	irqbalance_add_settings(&b, TEXT("# IRQBALANCE_BANNED_CPUS=1\n"
+					 "IRQBALANCE_BANNED_CPULIST=2-3\n"
 					 "ONESHOT=\nIRQBALANCE_ARGS=\"\"\nOPTIONS=-x"));
 	CHECK_STR(b.data, "--banirq=24 -i 25 --banirq 26 IRQBALANCE_BANNED_CPULIST=2-3 OPTIONS=-x");
 	buf_free(&b);
