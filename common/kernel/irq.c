@@ -180,7 +180,7 @@ void irq_parse_name(const char *name, struct irq_name *n)
 	uint64_t queue;
 
 	*n = (struct irq_name){ IRQ_OTHER, NA_U64 };
-	if (!split_name(name, stem, &queue))
+	if (!split_name(name, stem, &queue) || queue == NA_U64)
 		return;
 	if (has_any(stem, both))
 		n->use = IRQ_BOTH;

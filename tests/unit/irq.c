@@ -38,6 +38,7 @@ static void test_names(void)
 	CHECK(is_named("eth0", IRQ_OTHER, NA_U64) && is_named("", IRQ_OTHER, NA_U64));
 	CHECK(is_named("@5", IRQ_OTHER, NA_U64));
 	CHECK(is_named("eth0-rx-99999999999999999999", IRQ_OTHER, NA_U64));
+	CHECK(is_named("eth0-rx-18446744073709551615", IRQ_OTHER, NA_U64));
 	irq_parse_name("gve-ntfy-blk5@pci:0000:00:04.0", &n);
 	irq_split_gve(&n, "gve-ntfy-blk5@pci:0000:00:04.0", 8);
 	CHECK(n.use == IRQ_RX && n.queue == 1);
