@@ -30,11 +30,6 @@ bool run_is_interrupted(void)
 	return interrupted;
 }
 
-bool run_is_interrupted(void)
-{
-	return interrupted;
-}
-
 /* The first signal asks for the last, partial interval; a second one ends at once. */
 static void on_signal(int number)
 {
