@@ -144,31 +144,4 @@ sleep 0.2
 run "$look" list all
 want_unlike out "^$anonymous	"
 want_unlike out "^$named	"
-<<<<<<< HEAD
-begin "--redact: no name of one in tables, findings or remarks, also where it can't be entered"
-ip netns add "pbt-$$-a"
-ip netns exec "pbt-$$-a" ip link set lo up
-ip netns exec "pbt-$$-a" "$O/tests/live/tcp" listen 127.0.0.1 8080 >"$work/ready" &
-listener=$!
-at_exit "kill $listener 2>/dev/null"
-for i in $(seq 50); do
-	[ -s "$work/ready" ] && break
-	sleep 0.1
-done
-cp "$PERFBOX" "$work/perfbox"
-chmod 755 "$work" "$work/perfbox"
-for applet in listenq portrange conntrack-top; do
-	run "$PERFBOX" $applet -N all --redact -v --top 0 0.1 1
-	want_match out container
-	want_unlike out "pbt-$$-a"
-	want_unlike err "pbt-$$-a"
-	command -v setpriv >/dev/null || continue
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$work/perfbox" $applet -N all --redact -v 0.1 1
-	want_status 3
-	want_match err container-
-	want_unlike err "pbt-$$-a"
-done
-
-=======
->>>>>>> d2dbf9b379989e55ebcdbb8d33578c03426c0c73
 finish
