@@ -32,6 +32,8 @@ struct mode {
 	bool in_triage;
 	bool takes_interval; /* the dispatcher reads [interval [count]] off the operands */
 	bool has_no_root; /* what it reads is named by the user: neither --save nor --root */
+	/* Of these only the last operands, if they are numbers; those before them go to start. */
+	bool takes_words;
 	bool once;                         /* one report unless a count is given (triage) */
 	uint64_t interval_ns;              /* default; 0: 1 s */
 

@@ -220,7 +220,7 @@ static int open_all(void)
 		for (size_t k = 0; k < stat_.counters[i].fd_count; k++)
 			if (!stat_.targets.child || stat_.targets.is.is_everything)
 				ioctl(stat_.counters[i].fds[k], PERF_EVENT_IOC_ENABLE, 0);
-	return err < 0 ? err : targets_start(&stat_.targets);
+	return err;
 }
 
 void stat_stop(void)
@@ -348,10 +348,11 @@ int stat_look(struct out *out)
 			return err;
 		is_open = true;
 		tell_limits(out);
+		/* before the command begins: what it did so far would be left out */
 		for (size_t i = 0; i < stat_.count; i++)
 			read_counter(&stat_.counters[i]);
 		before_ns = src_now_ns();
-		return 0;
+		return targets_start(&stat_.targets);
 	}
 	for (size_t i = 0; i < stat_.count; i++)
 		read_counter(&stat_.counters[i]);

@@ -105,6 +105,24 @@ static int parse_states(unsigned *states)
 	return 0;
 }
 
+static bool is_number(const char *word)
+{
+	struct scan s = scan_of(text_of(word));
+	double n;
+
+	return scan_decimal(&s, &n) && s.at == s.end;
+}
+
+/* Words that stand before [interval [count]]. */
+static int count_words(const struct mode *mode, int argc, char **argv)
+{
+	int numbers = 0;
+
+	while (numbers < 2 && numbers < argc - 1 && is_number(argv[argc - 1 - numbers]))
+		numbers++;
+	return mode->takes_words ? argc - 1 - numbers : 0;
+}
+
 /* Takes [interval [count]] off the operands; what is left goes to the mode. */
 static int parse_interval(const struct mode *mode, int *argc, char **argv)
 {
@@ -115,6 +133,10 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 	/* a saved run is told whole */
 	if ((mode->once || choices.openmetrics) && !choices.root)
 		shared.count = 1;
+	const int words = count_words(mode, *argc, argv);
+
+	argv += words;
+	*argc -= words;
 	if (*argc > 3)
 		return fail(EINVAL, "unexpected word '%s'", argv[3]);
 	if (*argc > 1) {
@@ -134,7 +156,7 @@ static int parse_interval(const struct mode *mode, int *argc, char **argv)
 		if (shared.count == 0)
 			return fail(EINVAL, "count: 0 reports are none");
 	}
-	*argc = 1;
+	*argc = 1 + words;
 	return 0;
 }
 

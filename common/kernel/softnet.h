@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "common/base/mem.h"
 #include "common/base/na.h"
 #include "common/base/text.h"
 
@@ -26,5 +27,17 @@ struct softnet_delta {
 };
 void softnet_subtract(const struct softnet *before, const struct softnet *now,
 		      struct softnet_delta *delta);
+
+/* One CPU's line. What an old kernel has no column for is NA_U64. */
+struct softnet_cpu {
+	uint32_t processed, dropped, squeezed;
+	uint64_t steered;              /* packets taken over from other CPUs (RPS) */
+	uint64_t flow_limited;         /* packets dropped by the flow limit */
+	uint64_t backlog;              /* packets waiting now (5.10 on) */
+	uint64_t cpu;                  /* its number (5.10 on); else the lines are those online */
+};
+/* Into arena; -EINVAL as softnet_parse. */
+int softnet_parse_cpus(struct arena *arena, struct text t, struct softnet_cpu **list,
+		       size_t *count);
 
 #endif

@@ -69,6 +69,10 @@ int src_saved_record(const char *name, struct text *content);
 unsigned src_garbled(void);
 const char *src_garbled_text(void);
 
+/* A descriptor of the folder that paths are below now, the caller's to close: "/", or that of the
+ * frame being replayed. For setting.h, which writes there. -errno with fail text. */
+int src_tree_open(void);
+
 struct frame {
 	unsigned index;                /* 0, 1, 2 ... also where a saved run has gaps */
 	uint64_t realtime_ns, monotonic_ns;

@@ -248,6 +248,22 @@ static int need_frame(void)
 	return loaded > 0 ? 0 : loaded ? loaded : -ENOENT;
 }
 
+int src_tree_open(void)
+{
+	if (replay.root < 0) {
+		int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		return fd < 0 ? fail_errno(errno, "/") : fd;
+	}
+	int err = need_frame();
+
+	if (err)
+		return fail_errno(-err, "%s", replay.dir);
+	int fd = fcntl(replay.frame, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? fail_errno(errno, "%s", replay.dir) : fd;
+}
+
 /* What the manifest says went wrong; 0: nothing. */
 static int recorded_error(enum src_op op, const char *path)
 {
