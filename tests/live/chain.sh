@@ -97,7 +97,12 @@ serve_app()
 # look: what is found in our namespaces stands in $work/found, "id netns subject"
 look()
 {
-	run "$PERFBOX" triage --json 2 1
+	for try in 1 2 3; do
+		run "$PERFBOX" triage --json 2 1
+		grep -q '"id":"cpuwait.cpu-saturated"' "$out" || break
+	done
+	# then a worker that waits for a CPU looks like one that works, and who is slow is not the chain
+	! grep -q '"id":"cpuwait.cpu-saturated"' "$out" || skip_all "something else on this machine takes its CPUs"
 	grep '"table":"findings"' "$out" | grep -F "\"netns\":\"$base" >"$work/json"
 	sed "s/.*\"id\":\"\([^\"]*\)\".*\"netns\":\"$base-\([^\"]*\)\",\"subject\":\"\([^\"]*\)\".*/\1 \2 \3/" \
 		"$work/json" >"$work/found"
