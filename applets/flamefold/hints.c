@@ -45,6 +45,7 @@ static const struct hint hints[] = {
 	{ "try_to_free_pages", "memory reclaimed by who needs it", "oomcheck" },
 	{ "shrink_node", "memory reclaimed", "oomcheck" },
 	{ "mem_cgroup_handle_over_high", "held back at a cgroup's memory.high", "oomcheck" },
+	{ "__mem_cgroup_handle_over_high", "held back at a cgroup's memory.high", "oomcheck" },
 	{ "try_charge_memcg", "charging memory to a cgroup", "oomcheck" },
 	{ "compact_zone", "memory compacted for huge pages", "oomcheck" },
 	{ "migrate_pages", "pages moved (NUMA balancing, compaction)", "oomcheck" },

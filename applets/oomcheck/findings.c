@@ -269,9 +269,8 @@ static void report_high(struct out *out, const struct memgroup *g)
 		     g->stuck_twice_count == 1 ? "" : "s", g->stuck_twice_tid);
 	add_parts(f, g);
 	finding_proof(f,
-		      "high in /%s/memory.events; /proc/%u/wchan "
-		      "mem_cgroup_handle_over_high",
-		      memgroup_folder_text(a, g), g->stuck_twice_tid);
+		      "high in /%s/memory.events; /proc/%u/wchan %s",
+		      memgroup_folder_text(a, g), g->stuck_twice_tid, g->stuck_twice_in);
 	add_next(f, g);
 	out_finding(out, f);
 }

@@ -38,7 +38,8 @@ struct memgroup {
 	uint64_t some_ns, full_ns;             /* of the interval: pressure */
 	bool was_hanging; /* at the look before it was out of memory with the killer off (v1) */
 	size_t stuck_twice_count; /* threads held at memory.high, now and at the look before ... */
-	uint32_t stuck_twice_tid;              /* ... and one of them */
+	uint32_t stuck_twice_tid;              /* ... one of them ... */
+	const char *stuck_twice_in;            /* ... and the kernel's function it is in */
 	long node;                             /* its place among all groups of the look */
 };
 

@@ -9,12 +9,21 @@
 #define HELD_MAX 64                    /* remembered */
 #define NEAR_HIGH 0.9
 
-static bool is_held(uint32_t tid)
+/* mm/memcontrol.c: the second is what Linux 6.18 made of the first, which is inline there. */
+static const char *const over_high[] = { "mem_cgroup_handle_over_high",
+					 "__mem_cgroup_handle_over_high" };
+
+/* The function that holds it, NULL: none. */
+static const char *held_in(uint32_t tid)
 {
 	struct text t;
 
-	return src_readf(&t, "proc/%u/wchan", tid) >= 0 &&
-	       text_starts(t, "mem_cgroup_handle_over_high");
+	if (src_readf(&t, "proc/%u/wchan", tid) < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(over_high) / sizeof(*over_high); i++)
+		if (text_starts(t, over_high[i]))
+			return over_high[i];
+	return NULL;
 }
 
 static bool was_held(const struct track *t, uint32_t tid)
@@ -39,11 +48,15 @@ void stuck_look(struct memgroup *g)
 		size_t n = memgroup_threads(g, THREADS_MAX, &tids);
 
 		for (size_t i = 0; i < n && count < HELD_MAX; i++) {
-			if (!is_held(tids[i]))
+			const char *function = held_in(tids[i]);
+
+			if (!function)
 				continue;
 			held[count++] = tids[i];
-			if (was_held(t, tids[i]) && !g->stuck_twice_count++)
+			if (was_held(t, tids[i]) && !g->stuck_twice_count++) {
 				g->stuck_twice_tid = tids[i];
+				g->stuck_twice_in = function;
+			}
 		}
 	}
 	free(t->stuck);
