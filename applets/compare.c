@@ -469,7 +469,7 @@ static double workload_value(const char *workload, struct text wanted)
 	double value;
 
 	while (next_pair(&s, &name, &value))
-		if (name.len == wanted.len && !memcmp(name.data, wanted.data, name.len))
+		if (text_equals(name, wanted))
 			return value;
 	return NA_F64;
 }

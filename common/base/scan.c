@@ -7,11 +7,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool scan_line(struct scan *s, struct text *line)
 {
 	if (s->at >= s->end)
@@ -76,9 +71,9 @@ bool scan_u64(struct scan *s, uint64_t *value)
 
 	while (p < s->end && is_blank(*p))
 		p++;
-	if (p == s->end || !is_digit(*p))
+	if (p == s->end || !scan_is_digit(*p))
 		return false;
-	for (; p < s->end && is_digit(*p); p++)
+	for (; p < s->end && scan_is_digit(*p); p++)
 		if (__builtin_mul_overflow(n, 10u, &n) ||
 		    __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
 			return false;
@@ -97,24 +92,13 @@ bool scan_i64(struct scan *s, int64_t *value)
 
 	if (negative)
 		copy.at++;
-	if (copy.at == copy.end || !is_digit(*copy.at) || !scan_u64(&copy, &n))
+	if (copy.at == copy.end || !scan_is_digit(*copy.at) || !scan_u64(&copy, &n))
 		return false;
 	if (n > (uint64_t)INT64_MAX + negative)
 		return false;
 	*value = negative ? (int64_t)(0 - n) : (int64_t)n;
 	*s = copy;
 	return true;
-}
-
-static int hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 bool scan_hex(struct scan *s, uint64_t *value)
@@ -126,10 +110,10 @@ bool scan_hex(struct scan *s, uint64_t *value)
 		p++;
 	const char *start = p;
 
-	for (; p < s->end && hex_digit(*p) >= 0; p++) {
+	for (; p < s->end && scan_hex_digit(*p) >= 0; p++) {
 		if (n >> 60)
 			return false;
-		n = n << 4 | (uint64_t)hex_digit(*p);
+		n = n << 4 | (uint64_t)scan_hex_digit(*p);
 	}
 	if (p == start)
 		return false;
@@ -146,8 +130,8 @@ bool scan_decimal(struct scan *s, double *value)
 
 	if (!scan_u64(&copy, &whole))
 		return false;
-	if (copy.at + 1 < copy.end && *copy.at == '.' && is_digit(copy.at[1]))
-		for (copy.at++; copy.at < copy.end && is_digit(*copy.at); copy.at++) {
+	if (copy.at + 1 < copy.end && *copy.at == '.' && scan_is_digit(copy.at[1]))
+		for (copy.at++; copy.at < copy.end && scan_is_digit(*copy.at); copy.at++) {
 			/* digits past what a double holds change nothing */
 			if (scale > UINT64_MAX / 100)
 				continue;
@@ -214,7 +198,7 @@ bool scan_all_u64(struct text t, uint64_t *value)
 	struct scan s = scan_of(t);
 	uint64_t n;
 
-	if (!t.len || !is_digit(t.data[0]) || !scan_u64(&s, &n) || s.at != s.end)
+	if (!t.len || !scan_is_digit(t.data[0]) || !scan_u64(&s, &n) || s.at != s.end)
 		return false;
 	*value = n;
 	return true;
@@ -225,7 +209,7 @@ bool scan_all_decimal(struct text t, double *value)
 	struct scan s = scan_of(t);
 	double n;
 
-	if (!t.len || !is_digit(t.data[0]) || !scan_decimal(&s, &n) || s.at != s.end)
+	if (!t.len || !scan_is_digit(t.data[0]) || !scan_decimal(&s, &n) || s.at != s.end)
 		return false;
 	*value = n;
 	return true;

@@ -20,6 +20,18 @@ static inline struct scan scan_of(struct text t)
 	return (struct scan){ t.data, t.data + t.len };
 }
 
+static inline bool scan_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* 0 to 15, either case; -1: it is none. */
+static inline int scan_hex_digit(char c)
+{
+	return scan_is_digit(c) ? c - '0' :
+		c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* The next line without its newline; false at the end. A last line without newline counts. */
 bool scan_line(struct scan *s, struct text *line);
 

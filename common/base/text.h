@@ -23,11 +23,23 @@ static inline bool text_is(struct text t, const char *s)
 	return strlen(s) == t.len && !memcmp(t.data, s, t.len);
 }
 
+static inline bool text_equals(struct text a, struct text b)
+{
+	return a.len == b.len && !memcmp(a.data, b.data, a.len);
+}
+
 static inline bool text_starts(struct text t, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
 	return t.len >= n && !memcmp(t.data, prefix, n);
+}
+
+static inline bool text_ends(struct text t, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return t.len >= n && !memcmp(t.data + t.len - n, suffix, n);
 }
 
 #endif

@@ -258,13 +258,6 @@ static void close_mapping(struct heap_search *s)
 	}
 }
 
-static bool ends_with(struct text t, const char *end)
-{
-	size_t n = strlen(end);
-
-	return t.len >= n && !memcmp(t.data + t.len - n, end, n);
-}
-
 /* "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 [heap]" */
 static void parse_mapping(struct text line, struct heap_search *s)
 {
@@ -281,7 +274,7 @@ static void parse_mapping(struct text line, struct heap_search *s)
 	s->start = start;
 	s->end = end;
 	/* G1 maps objects of the class data archive into its heap */
-	s->is_heap_like = !name.len || ends_with(name, ".jsa");
+	s->is_heap_like = !name.len || text_ends(name, ".jsa");
 	/* ZGC's is shared memory, no part of RssAnon */
 	s->has_shared_heap |= text_starts(name, "/memfd:java_heap");
 }

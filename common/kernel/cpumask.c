@@ -97,12 +97,6 @@ int cpumask_parse_list(struct text t, struct cpumask *m)
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-		c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* From its end, where CPU 0 is. */
 int cpumask_parse_hex(struct text t, struct cpumask *m)
 {
@@ -112,7 +106,7 @@ int cpumask_parse_hex(struct text t, struct cpumask *m)
 	t = strip(t);
 	while (t.len--) {
 		const char c = t.data[t.len];
-		const int digit = hex_digit(c);
+		const int digit = scan_hex_digit(c);
 
 		if (c == ',' && digits) {
 			group++;

@@ -146,15 +146,6 @@ enum kmsg_kind kmsg_classify(struct text line)
 
 /* ---- the raw format ---- */
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Stands for what is not printable, and for the backslash; most lines have neither. */
 struct text kmsg_unescape(struct arena *arena, struct text t)
 {
@@ -165,9 +156,9 @@ struct text kmsg_unescape(struct arena *arena, struct text t)
 	for (size_t i = 0; i < t.len; i++) {
 		const char *p = t.data + i;
 
-		if (*p == '\\' && t.len - i > 3 && p[1] == 'x' && hex_value(p[2]) >= 0 &&
-		    hex_value(p[3]) >= 0) {
-			*to++ = (char)(hex_value(p[2]) << 4 | hex_value(p[3]));
+		if (*p == '\\' && t.len - i > 3 && p[1] == 'x' && scan_hex_digit(p[2]) >= 0 &&
+		    scan_hex_digit(p[3]) >= 0) {
+			*to++ = (char)(scan_hex_digit(p[2]) << 4 | scan_hex_digit(p[3]));
 			i += 3;
 		} else {
 			*to++ = *p;

@@ -14,11 +14,6 @@
 #define ISO_LENGTH 19                  /* "2026-11-30T12:00:00" */
 #define YEARS_BACK 8                   /* the 29th of February may be as far as that */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -83,8 +78,9 @@ static void take_facility(struct scan *s, struct logline *l)
 
 static bool looks_syslog(const char *p, size_t len)
 {
-	return len > SYSLOG_LENGTH && is_letter(p[0]) && p[3] == ' ' && is_digit(p[5]) &&
-	       p[6] == ' ' && is_digit(p[7]) && p[9] == ':' && p[12] == ':' && is_digit(p[14]);
+	return len > SYSLOG_LENGTH && is_letter(p[0]) && p[3] == ' ' && scan_is_digit(p[5]) &&
+	       p[6] == ' ' && scan_is_digit(p[7]) && p[9] == ':' && p[12] == ':' &&
+	       scan_is_digit(p[14]);
 }
 
 static bool looks_date(const char *p, size_t len)
@@ -94,13 +90,14 @@ static bool looks_date(const char *p, size_t len)
 
 static bool looks_iso(const char *p, size_t len)
 {
-	return len > ISO_LENGTH && is_digit(p[0]) && p[4] == '-' && p[7] == '-' &&
-	       (p[10] == 'T' || p[10] == ' ') && p[13] == ':' && p[16] == ':' && is_digit(p[18]);
+	return len > ISO_LENGTH && scan_is_digit(p[0]) && p[4] == '-' && p[7] == '-' &&
+	       (p[10] == 'T' || p[10] == ' ') && p[13] == ':' && p[16] == ':' &&
+	       scan_is_digit(p[18]);
 }
 
 static void take_digits(struct scan *s)
 {
-	while (s->at < s->end && is_digit(*s->at))
+	while (s->at < s->end && scan_is_digit(*s->at))
 		s->at++;
 }
 
@@ -160,7 +157,7 @@ static bool take_seconds(struct scan *s, uint64_t *ns)
 
 	if (!scan_u64(s, &seconds) || !scan_literal(s, "."))
 		return false;
-	for (; s->at < s->end && is_digit(*s->at); s->at++) {
+	for (; s->at < s->end && scan_is_digit(*s->at); s->at++) {
 		unit /= 10;
 		fraction += (uint64_t)(*s->at - '0') * unit;
 	}
@@ -319,7 +316,7 @@ void logline_split(struct text line, struct logline *l)
 
 	*l = (struct logline){ .boot_ns = NA_U64, .sequence = NA_U64, .is_kernel = true,
 			       .priority = LOGLINE_PRIORITY_UNKNOWN };
-	if (line.len && is_digit(*line.data) && split_raw(line, l))
+	if (line.len && scan_is_digit(*line.data) && split_raw(line, l))
 		return;
 	const bool has_priority = take_priority(&s, l);
 
@@ -394,7 +391,7 @@ static uint64_t take_fraction(struct scan *s)
 	uint64_t ns = 0, unit = NS_PER_SEC;
 
 	if (scan_literal(s, ".") || scan_literal(s, ","))
-		for (; s->at < s->end && is_digit(*s->at); s->at++) {
+		for (; s->at < s->end && scan_is_digit(*s->at); s->at++) {
 			unit /= 10;
 			ns += (uint64_t)(*s->at - '0') * unit;
 		}

@@ -223,7 +223,7 @@ static bool split_groups(struct text t, const char *between, struct text known, 
 			*above = a, *group = b;
 			is_found = true;
 		}
-		if (known.len ? a.len == known.len && !memcmp(a.data, known.data, a.len) :
+		if (known.len ? text_equals(a, known) :
 				is_within(b, a)) {
 			*above = a, *group = b;
 			return true;

@@ -119,8 +119,7 @@ static bool has_same_words(const char *a, const char *b)
 	struct text word, other;
 
 	while (scan_word(&x, &word))
-		if (!scan_word(&y, &other) || word.len != other.len ||
-		    memcmp(word.data, other.data, word.len) != 0)
+		if (!scan_word(&y, &other) || !text_equals(word, other))
 			return false;
 	return !scan_word(&y, &other);
 }

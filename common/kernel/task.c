@@ -9,11 +9,6 @@
  * These are parsed ten thousand times per look, so stat and schedstat are walked once, by hand. A
  * number counts only with the blank or newline behind it: without one it may be cut.
  */
-static bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') <= 9;
-}
-
 static bool is_field_end(const char *p, const char *end)
 {
 	return p < end && (*p == ' ' || *p == '\n');
@@ -24,9 +19,9 @@ static uint64_t take_u64(const char **at, const char *end)
 {
 	const char *p = *at;
 	uint64_t n = 0;
-	bool is_good = p < end && is_digit(*p);
+	bool is_good = p < end && scan_is_digit(*p);
 
-	for (; p < end && is_digit(*p); p++) {
+	for (; p < end && scan_is_digit(*p); p++) {
 		/* below this no digit can carry it past the largest value */
 		if (n >= UINT64_MAX / 10 &&
 		    (n > UINT64_MAX / 10 || (uint64_t)(*p - '0') > UINT64_MAX % 10))
@@ -72,7 +67,7 @@ static bool split_comm(struct text t, struct text *comm, const char **behind)
 {
 	const char *end = t.data + t.len, *open = t.data;
 
-	while (open < end && is_digit(*open))
+	while (open < end && scan_is_digit(*open))
 		open++;
 	if (open == t.data || end - open < 2 || open[0] != ' ' || open[1] != '(')
 		return false;

@@ -6,19 +6,11 @@
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
+#include "common/base/scan.h"
 #include "common/base/text.h"
 
 static bool is_on;
 static uint64_t key[2];
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 void redact_on(const char *boot_id)
 {
@@ -29,7 +21,7 @@ void redact_on(const char *boot_id)
 	if (!is_on)
 		return;
 	for (const char *p = boot_id; *p && *p != '\n'; p++) {
-		int value = hex_value(*p);
+		int value = scan_hex_digit(*p);
 
 		if (value >= 0 && digits < 32) {
 			words[digits / 16] = words[digits / 16] << 4 | (uint64_t)value;

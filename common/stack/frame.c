@@ -15,13 +15,6 @@ static struct text base_name(struct text path)
 	return (struct text){ slash + 1, (size_t)(path.data + path.len - slash - 1) };
 }
 
-static bool ends_with(struct text t, const char *end)
-{
-	const size_t n = strlen(end);
-
-	return t.len >= n && !memcmp(t.data + t.len - n, end, n);
-}
-
 static bool is_unknown(struct text t)
 {
 	return !t.len || text_is(t, "[unknown]") || text_is(t, "??");
@@ -36,9 +29,9 @@ bool frame_object_is_kernel(struct text object)
 		       text_is(object, "[bpf]");
 	struct text base = base_name(object);
 
-	return text_starts(base, "vmlinux") || ends_with(base, ".ko") ||
-	       ends_with(base, ".ko.xz") || ends_with(base, ".ko.zst") ||
-	       ends_with(base, ".ko.gz") ||
+	return text_starts(base, "vmlinux") || text_ends(base, ".ko") ||
+	       text_ends(base, ".ko.xz") || text_ends(base, ".ko.zst") ||
+	       text_ends(base, ".ko.gz") ||
 	       text_starts(base, "bpf_prog_");
 }
 
@@ -48,7 +41,7 @@ bool frame_object_is_jit(struct text object)
 
 	if (text_is(object, "[JIT]") || text_starts(object, "[JIT] "))
 		return true;
-	return text_starts(base, "perf-") && ends_with(base, ".map");
+	return text_starts(base, "perf-") && text_ends(base, ".map");
 }
 
 struct text frame_without_offset(struct text t)

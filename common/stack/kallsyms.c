@@ -89,11 +89,6 @@ static struct text module_of(const char *name)
 	return *behind == '[' ? text_of(behind) : (struct text){ "", 0 };
 }
 
-static bool is_same(struct text a, struct text b)
-{
-	return a.len == b.len && !memcmp(a.data, b.data, a.len);
-}
-
 /* A list has no lengths: the last function of a module ends with its page at the latest. */
 static void bound_last_ones(struct kallsyms *k)
 {
@@ -104,7 +99,7 @@ static void bound_last_ones(struct kallsyms *k)
 		const uint64_t page_end = (e[i].start | (PAGE - 1)) + 1;
 		const struct text own = module_of(symtab_name(k->table, &e[i]));
 
-		if (i + 1 < count && is_same(own, module_of(symtab_name(k->table, &e[i + 1]))))
+		if (i + 1 < count && text_equals(own, module_of(symtab_name(k->table, &e[i + 1]))))
 			continue;
 		if (e[i].size > page_end - e[i].start)
 			e[i].size = (uint32_t)(page_end - e[i].start);

@@ -12,16 +12,11 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* ---- frames ---- */
 
 static int hex_digit(char c)
 {
-	if (is_digit(c))
+	if (scan_is_digit(c))
 		return c - '0';
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
@@ -71,13 +66,13 @@ static bool find_time(struct text t, struct text *time)
 
 		if (p + 1 < t.data + t.len && !is_blank(p[1]))
 			continue;
-		while (at > t.data && is_digit(at[-1]))
+		while (at > t.data && scan_is_digit(at[-1]))
 			at--;
 		if (at == end || at == t.data || at[-1] != '.')
 			continue;
 		const char *point = --at;
 
-		while (at > t.data && is_digit(at[-1]))
+		while (at > t.data && scan_is_digit(at[-1]))
 			at--;
 		if (at == point || (at > t.data && !is_blank(at[-1])))
 			continue;
