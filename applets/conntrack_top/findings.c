@@ -48,11 +48,6 @@ const struct finding_kind conntrack_findings[] = {
 	{ NULL, NULL, NULL },
 };
 
-static const char *count(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_count(a, (double)n);
-}
-
 static uint64_t moved(const struct space *s, uint64_t now, uint64_t before)
 {
 	return s->has_before ? conntrack_moved(now, before) : NA_U64;
@@ -128,11 +123,11 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 	if (bytes == NA_U64)
 		bytes = ENTRY_BYTES_ASSUMED;
 	const char *each = arena_printf(a, "%s%s", known == NA_U64 ? "an assumed " : "",
-					count(a, bytes));
+					human_count_u64(a, bytes));
 
 	if (s->now.count == NA_U64 || !(rate >= 1) || !lifetimes(s, &low, &high)) {
 		finding_line(f, "needs  more than %s entries; the rate of new flows is not known",
-			     count(a, s->now.max));
+			     human_count_u64(a, s->now.max));
 		return;
 	}
 	const double held = (double)s->now.count;
@@ -149,7 +144,7 @@ static void add_need(struct arena *a, struct finding *f, const struct space *s, 
 	/* what is there now is needed, whatever the rates say */
 	finding_line(f, "needs  %s%s", sum,
 		     need_low < held ? arena_printf(a, "; not less than the %s of now",
-						    count(a, s->now.count)) : "");
+						    human_count_u64(a, s->now.count)) : "");
 	if (need_low < held)
 		need_low = held;
 	if (need_high < need_low)
@@ -198,17 +193,17 @@ static void report_full(struct out *out, const struct space *s)
 	finding_u64(f, "insert_failed", failed);
 	finding_u64(f, "interval_ns", top.interval_ns);
 	finding_line(f, "%s of %s entries; %s packets dropped (%s): nothing could be evicted",
-		     count(a, s->now.count), count(a, s->now.max), count(a, dropped - failed),
-		     human_rate(a, lost));
+		     human_count_u64(a, s->now.count), human_count_u64(a, s->now.max),
+		     human_count_u64(a, dropped - failed), human_rate(a, lost));
 	if (s->has_dump && s->dump.flows)
 		finding_line(f, "holds  %s assured, %s unreplied of ~%s flows",
-			     count(a, s->assured), count(a, s->unreplied),
-			     count(a, s->dump.flows));
+			     human_count_u64(a, s->assured), human_count_u64(a, s->unreplied),
+			     human_count_u64(a, s->dump.flows));
 	add_need(a, f, s, lost);
 	add_where(f);
 	finding_proof(f, "drop +%s in /proc/net/stat/nf_conntrack; "
 		      "/proc/sys/net/netfilter/nf_conntrack_count and _max",
-		      count(a, dropped));
+		      human_count_u64(a, dropped));
 	finding_next(f, "perfbox conntrack-top%s --by src,dst,dport", netns_word(a, s));
 	out_finding(out, f);
 }
@@ -231,11 +226,12 @@ static void report_early_drop(struct out *out, const struct space *s)
 	finding_u64(f, "early_drop", evicted);
 	finding_u64(f, "interval_ns", top.interval_ns);
 	finding_line(f, "%s unassured flows thrown out to make room (%s); count %s of %s",
-		     count(a, evicted), human_rate(a, f->lost), count(a, s->now.count),
-		     count(a, s->now.max));
+		     human_count_u64(a, evicted), human_rate(a, f->lost),
+		     human_count_u64(a, s->now.count), human_count_u64(a, s->now.max));
 	add_need(a, f, s, 0);
 	add_where(f);
-	finding_proof(f, "early_drop +%s in /proc/net/stat/nf_conntrack", count(a, evicted));
+	finding_proof(f, "early_drop +%s in /proc/net/stat/nf_conntrack",
+		      human_count_u64(a, evicted));
 	finding_next(f, "perfbox conntrack-top%s -u UNREPLIED", netns_word(a, s));
 	out_finding(out, f);
 }
@@ -256,11 +252,12 @@ static void report_near_full(struct out *out, const struct space *s)
 	finding_f64(f, "fill_ratio", fill);
 	finding_f64(f, "growth_per_second", growth);
 	finding_u64(f, "full_in_ns", left_ns);
-	finding_line(f, "%s of %s entries (%s)%s", count(a, s->now.count), count(a, s->now.max),
-		     human_ratio(a, fill),
-		     left_ns == NA_U64 ? "" :
-		     arena_printf(a, "; full in %s at %s", human_ns(a, (double)left_ns),
-				  human_rate(a, growth)));
+	finding_line(f, "%s of %s entries (%s)%s", human_count_u64(a, s->now.count),
+		     human_count_u64(a, s->now.max), human_ratio(a, fill),
+		     left_ns == NA_U64
+			     ? ""
+			     : arena_printf(a, "; full in %s at %s", human_ns(a, (double)left_ns),
+					    human_rate(a, growth)));
 	finding_line(f, "expired entries count until reaped; from 95 %% on the kernel evicts "
 		     "unassured ones unseen");
 	add_need(a, f, s, 0);
@@ -294,12 +291,12 @@ static void report_long_chains(struct out *out, const struct space *s)
 	finding_f64(f, "average_chain", chain);
 	if (failed)
 		finding_line(f, "%s flows not added: their hash chain was too long",
-			     count(a, failed));
+			     human_count_u64(a, failed));
 	finding_line(f, "average chain 2 x %s / %s buckets = %.1f by this namespace's entries",
-		     count(a, s->now.count), count(a, s->now.buckets), chain);
+		     human_count_u64(a, s->now.count), human_count_u64(a, s->now.buckets), chain);
 	if (chain >= CHAIN_MIN)
 		finding_line(f, "needs  %s buckets of 8 bytes for chains of 2 "
-			     "(nf_conntrack_buckets)", count(a, s->now.count));
+			     "(nf_conntrack_buckets)", human_count_u64(a, s->now.count));
 	finding_proof(f, "chainlength in /proc/net/stat/nf_conntrack; nf_conntrack_count and "
 		      "_buckets in /proc/sys/net/netfilter");
 	out_finding(out, f);
@@ -347,12 +344,14 @@ static void report_clash(struct out *out, const struct space *s)
 	finding_f64(f, has_begun ? "new" : "packets", all);
 	finding_u64(f, "interval_ns", top.interval_ns);
 	finding_line(f, "%s packets dropped (%s): another flow had their tuple; %s %s meanwhile",
-		     count(a, lost), human_rate(a, f->lost), human_count(a, all),
+		     human_count_u64(a, lost), human_rate(a, f->lost), human_count(a, all),
 		     has_begun ? "flows began" : "packets went");
-	finding_line(f, "not full: %s of %s; SNAT without a free port, or two packets of a socket "
-		     "at once (DNS)", count(a, s->now.count), count(a, s->now.max));
+	finding_line(f,
+		     "not full: %s of %s; SNAT without a free port, or two packets of a socket "
+		     "at once (DNS)",
+		     human_count_u64(a, s->now.count), human_count_u64(a, s->now.max));
 	finding_proof(f, "insert_failed +%s, drop +%s in /proc/net/stat/nf_conntrack",
-		      count(a, failures(s)), count(a, drops(s)));
+		      human_count_u64(a, failures(s)), human_count_u64(a, drops(s)));
 	finding_next(f, "perfbox conntrack-top%s --by nat,dst,dport -u SRC_NAT", netns_word(a, s));
 	out_finding(out, f);
 }
@@ -387,12 +386,12 @@ static void report_invalid(struct out *out, const struct space *s)
 	finding_u64(f, "packets", packets);
 	finding_u64(f, "interval_ns", top.interval_ns);
 	finding_line(f, "%s packets belonged to no flow (%s, %s of all); a rule dropped %s",
-		     count(a, invalid), human_rate(a, rate_of(invalid, top.interval_ns)),
-		     human_ratio(a, ratio_of(invalid, packets)), count(a, dropped));
+		     human_count_u64(a, invalid), human_rate(a, rate_of(invalid, top.interval_ns)),
+		     human_ratio(a, ratio_of(invalid, packets)), human_count_u64(a, dropped));
 	finding_line(f, "they come late (after the flow's end), out of window, or one way only "
 		     "(asymmetric routes)");
 	finding_proof(f, "invalid +%s in /proc/net/stat/nf_conntrack; nft -a list ruleset: %s%s",
-		      count(a, invalid), s->rules.invalid_rule,
+		      human_count_u64(a, invalid), s->rules.invalid_rule,
 		      s->rules.invalid_rules > 1 ? " and others" : "");
 	out_finding(out, f);
 }
@@ -431,9 +430,9 @@ static void report_flood_of(struct out *out, const struct space *s, const struct
 	finding_u64(f, "flows", s->dump.flows);
 	finding_u64(f, "unreplied", s->unreplied);
 	finding_u64(f, "of_subject", sure);
-	finding_line(f, "%s of %s unreplied flows are %s %s; the table is %s full", count(a, sure),
-		     count(a, s->unreplied), is_source ? "from" : "to", who,
-		     human_ratio(a, space_fill(s)));
+	finding_line(f, "%s of %s unreplied flows are %s %s; the table is %s full",
+		     human_count_u64(a, sure), human_count_u64(a, s->unreplied),
+		     is_source ? "from" : "to", who, human_ratio(a, space_fill(s)));
 	finding_line(f, "they are evicted first when it is full (early_drop)");
 	finding_proof(f, is_source ? "conntrack -L -s %s, lines with [UNREPLIED]" :
 		      "conntrack -L -d %s, lines with [UNREPLIED]",
@@ -485,8 +484,8 @@ static void report_snat(struct out *out, const struct space *s, const struct top
 	finding_u64(f, "ports_used", used);
 	finding_u64(f, "ports_usable", ports);
 	finding_u64(f, "insert_failed", failures(s));
-	finding_line(f, "%s of %s ports of SNAT address %s in use to %s", count(a, used),
-		     count(a, ports), address, to);
+	finding_line(f, "%s of %s ports of SNAT address %s in use to %s", human_count_u64(a, used),
+		     human_count_u64(a, ports), address, to);
 	finding_line(f, "ports  %u to %u, as far as nftables rules say", first, last);
 	finding_line(f, "needs  %.1f SNAT addresses at this load for half of the ports free",
 		     2 * share);

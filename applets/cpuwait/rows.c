@@ -514,7 +514,7 @@ void show_host(struct out *out)
 	out_host(out,
 		 "running %s  in D %llu%s  %s switches  cpu pressure %s  threads %zu, %u started, "
 		 "%u exited",
-		 h->running == NA_U64 ? "-" : human_count(a, (double)h->running),
+		 human_count_u64(a, h->running),
 		 (unsigned long long)h->blocked, blocked_text(h),
 		 human_rate(a, h->switches_per_second), human_ratio(a, h->pressure_ratio),
 		 cpuwait.now->threads.count, cpuwait.now->threads.started,

@@ -68,11 +68,6 @@ static struct finding *begin(struct out *out, const char *id, enum finding_state
 	return f;
 }
 
-static const char *count_text(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_count(a, (double)n);
-}
-
 static uint64_t known(uint64_t n)
 {
 	return n == NA_U64 ? 0 : n;
@@ -109,13 +104,13 @@ static void add_limit(struct finding *f, const struct listener *l)
 	finding_u64(f, "somaxconn", somaxconn);
 	if (limit == NA_U64 || somaxconn == NA_U64)
 		return;
-	finding_line(f, "limit  %s: %s", count_text(a, limit),
+	finding_line(f, "limit  %s: %s", human_count_u64(a, limit),
 		     limit < somaxconn ?
 			arena_printf(a, "the application's, or an older cap (somaxconn is %s now)",
-				     count_text(a, somaxconn)) :
+				     human_count_u64(a, somaxconn)) :
 		     limit > somaxconn ?
 			arena_printf(a, "it predates the present somaxconn of %s",
-				     count_text(a, somaxconn)) :
+				     human_count_u64(a, somaxconn)) :
 			"the application's or somaxconn, which are the same");
 }
 
@@ -148,8 +143,8 @@ static void add_owner(struct finding *f, const struct listener *l)
 	if (threads)
 		finding_line(f, "owner  %s%s", threads,
 			     pid == NA_U64 ? "" :
-			     arena_printf(a, "; %s of %s descriptors", count_text(a, used),
-					  count_text(a, limit)));
+			     arena_printf(a, "; %s of %s descriptors", human_count_u64(a, used),
+					  human_count_u64(a, limit)));
 }
 
 static void add_pool(struct finding *f, const struct listener *l)
@@ -163,7 +158,7 @@ static void add_pool(struct finding *f, const struct listener *l)
 	finding_u64(f, "workers_in_accept", p.idle);
 	finding_line(f, "polls  %zu process%s in %s: %zu seen in accept, %zu waiting for events, "
 		     "%zu always busy or asleep elsewhere", p.workers, p.workers == 1 ? "" : "es",
-		     count_text(a, p.polls), p.idle, p.events, p.workers - p.idle - p.events);
+		     human_count_u64(a, p.polls), p.idle, p.events, p.workers - p.idle - p.events);
 	add_time(f, &p);
 }
 
@@ -206,7 +201,7 @@ static void add_need(struct finding *f, const struct listener *l)
 		finding_line(f,
 			     "needs  arrivals/s x the time a worker holds one, in workers; which "
 			     "of this namespace's %s listeners accepted how many --exact tells",
-			     count_text(f->arena, space_of(l)->listeners));
+			     human_count_u64(f->arena, space_of(l)->listeners));
 		return;
 	}
 	if (accepted <= 0) {
@@ -252,10 +247,10 @@ static void report_overflow(struct out *out, const struct listener *l)
 	finding_u64(f, "interval_ns", listenq.interval_ns);
 	finding_line(f, "%s dropped (%s; SYNs and their retries, last ACKs twice): %s wait to be "
 		     "accepted, %s fit; ListenOverflows +%s",
-		     count_text(a, l->dropped), human_rate(a, f->lost),
-		     count_text(a, l->sock.receive_queue),
-		     limit == NA_U64 ? "-" : count_text(a, limit + 1),
-		     count_text(a, s->moved[LISTEN_OVERFLOWS]));
+		     human_count_u64(a, l->dropped), human_rate(a, f->lost),
+		     human_count_u64(a, l->sock.receive_queue),
+		     limit == NA_U64 ? "-" : human_count_u64(a, limit + 1),
+		     human_count_u64(a, s->moved[LISTEN_OVERFLOWS]));
 	if (s->settings[ABORT_ON_OVERFLOW] == 0)
 		finding_line(f, "clients are not told: they wait and try again after 1, 3, 7 s");
 	add_limit(f, l);
@@ -264,9 +259,9 @@ static void report_overflow(struct out *out, const struct listener *l)
 	add_need(f, l);
 	finding_proof(f, "ss -ltnm%s: %s of %s in the queue, d%llu behind skmem; nstat: "
 		      "TcpExtListenOverflows +%s", s->ns.is_own ? "" : " there",
-		      count_text(a, l->sock.receive_queue), count_text(a, limit),
+		      human_count_u64(a, l->sock.receive_queue), human_count_u64(a, limit),
 		      (unsigned long long)l->sock.drops,
-		      count_text(a, s->moved[LISTEN_OVERFLOWS]));
+		      human_count_u64(a, s->moved[LISTEN_OVERFLOWS]));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -313,22 +308,23 @@ static void report_syn(struct out *out, const struct place *p, const char *id)
 	if (is_own_limit)
 		finding_line(f, "%s SYNs dropped (%s): %s half-open connections, its limit is %s; "
 			     "TCPReqQFullDrop +%s",
-			     count_text(a, p->dropped), human_rate(a, f->lost),
-			     count_text(a, p->syn_received), count_text(a, p->limit),
-			     count_text(a, s->moved[SYN_FULL_DROPS]));
+			     human_count_u64(a, p->dropped), human_rate(a, f->lost),
+			     human_count_u64(a, p->syn_received), human_count_u64(a, p->limit),
+			     human_count_u64(a, s->moved[SYN_FULL_DROPS]));
 	else
 		finding_line(f, "%s SYNs dropped (%s): %s half-open connections, three quarters of "
 			     "tcp_max_syn_backlog %s, which is all that peers not seen before may "
 			     "have without SYN cookies; no counter of its own",
-			     count_text(a, p->dropped), human_rate(a, f->lost),
-			     count_text(a, p->syn_received),
-			     count_text(a, s->settings[MAX_SYN_BACKLOG]));
+			     human_count_u64(a, p->dropped), human_rate(a, f->lost),
+			     human_count_u64(a, p->syn_received),
+			     human_count_u64(a, s->settings[MAX_SYN_BACKLOG]));
 	finding_line(f,
 		     "needs  to hold arrivals/s x round trip of clients that answer; clients "
 		     "that never answer fill any length: tcp_syncookies is %s here",
-		     count_text(a, s->settings[SYNCOOKIES]));
+		     human_count_u64(a, s->settings[SYNCOOKIES]));
 	finding_proof(f, "ss -tn state syn-recv: %s to this port; nstat: TcpExtListenDrops +%s",
-		      count_text(a, p->syn_received), count_text(a, s->moved[LISTEN_DROPS]));
+		      human_count_u64(a, p->syn_received),
+		      human_count_u64(a, s->moved[LISTEN_DROPS]));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -349,14 +345,14 @@ static void report_near_full(struct out *out, const struct listener *l)
 	finding_u64(f, "polls", l->polled.polls);
 	finding_line(f,
 		     "up to %s of %s waited to be accepted, %s or more in %s polls in a row of %s",
-		     count_text(a, listener_max(l)), count_text(a, limit),
-		     human_ratio(a, NEARLY_FULL), count_text(a, l->polled.near_run),
-		     count_text(a, l->polled.polls));
+		     human_count_u64(a, listener_max(l)), human_count_u64(a, limit),
+		     human_ratio(a, NEARLY_FULL), human_count_u64(a, l->polled.near_run),
+		     human_count_u64(a, l->polled.polls));
 	add_limit(f, l);
 	add_owner(f, l);
 	add_need(f, l);
 	finding_proof(f, "ss -l%s: %s of %s now", l->sock.family ? "tn" : "x",
-		      count_text(a, l->sock.receive_queue), count_text(a, limit));
+		      human_count_u64(a, l->sock.receive_queue), human_count_u64(a, limit));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -390,15 +386,15 @@ static void report_workers(struct out *out, const struct listener *l)
 	finding_u64(f, "polls", p.polls);
 	finding_u64(f, "interval_ns", listenq.interval_ns);
 	finding_line(f, "all %zu workers busy: none in accept in any of %s polls, %s wait to be "
-		     "accepted", p.workers, count_text(a, p.polls),
-		     count_text(a, l->sock.receive_queue));
+		     "accepted", p.workers, human_count_u64(a, p.polls),
+		     human_count_u64(a, l->sock.receive_queue));
 	add_owner(f, l);
 	finding_u64(f, "workers", p.workers);
 	finding_u64(f, "workers_in_accept", p.idle);
 	add_time(f, &p);
 	add_need(f, l);
 	finding_proof(f, "/proc/PID/syscall and wchan of the %zu processes that share it; ss -ltn: "
-		      "%s in the queue", p.sharing, count_text(a, l->sock.receive_queue));
+		      "%s in the queue", p.sharing, human_count_u64(a, l->sock.receive_queue));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -419,10 +415,10 @@ static void report_gave_up(struct out *out, const struct place *p)
 	finding_line(f,
 		     "%s of the %s that wait to be accepted sent a request and have closed since: "
 		     "who accepts them works for nobody",
-		     count_text(a, p->gave_up), count_text(a, p->queue));
+		     human_count_u64(a, p->gave_up), human_count_u64(a, p->queue));
 	add_owner(f, l);
 	finding_proof(f, "ss -tne state close-wait: %s to this port with ino:0 and Recv-Q above 1",
-		      count_text(a, p->gave_up));
+		      human_count_u64(a, p->gave_up));
 	add_next(f, l);
 	out_finding(out, f);
 }
@@ -450,9 +446,11 @@ static void report_stall(struct out *out, const struct listener *l)
 	finding_line(f,
 		     "%s of %s wait at this one of %zu sockets, %s at all others; so in %s of %s "
 		     "polls. The kernel goes on sending it 1 in %zu clients",
-		     count_text(a, l->sock.receive_queue), count_text(a, l->sock.send_queue),
-		     p->count, count_text(a, delta_u64(p->queue, l->sock.receive_queue)),
-		     count_text(a, l->polled.stalled), count_text(a, l->polled.polls), p->count);
+		     human_count_u64(a, l->sock.receive_queue),
+		     human_count_u64(a, l->sock.send_queue), p->count,
+		     human_count_u64(a, delta_u64(p->queue, l->sock.receive_queue)),
+		     human_count_u64(a, l->polled.stalled), human_count_u64(a, l->polled.polls),
+		     p->count);
 	add_owner(f, l);
 	finding_proof(f, "ss -ltnp: Recv-Q of the %zu sockets on this address", p->count);
 	add_next(f, l);
@@ -476,7 +474,7 @@ static void report_final_ack(struct out *out, const struct place *p)
 	finding_u64(f, "interval_ns", listenq.interval_ns);
 	finding_line(f, "%s times (%s) the ACK that ends a handshake was dropped, the accept queue "
 		     "being full: those clients believe they are connected",
-		     count_text(a, p->refused), human_rate(a, f->lost));
+		     human_count_u64(a, p->refused), human_rate(a, f->lost));
 	add_owner(f, l);
 	finding_proof(f, "drop reason TCP_LISTEN_OVERFLOW of tracepoint skb:kfree_skb");
 	add_next(f, l);
@@ -502,8 +500,8 @@ static void report_descriptors(struct out *out, const struct listener *l)
 	finding_u64(f, "queue", l->sock.receive_queue);
 	finding_line(f,
 		     "process %llu has %s of %s descriptors open: at the limit accept fails with "
-		     "EMFILE, and the queue stays", (unsigned long long)pid, count_text(a, used),
-		     count_text(a, limit));
+		     "EMFILE, and the queue stays",
+		     (unsigned long long)pid, human_count_u64(a, used), human_count_u64(a, limit));
 	finding_proof(f, "/proc/%llu/fd; Max open files in /proc/%llu/limits",
 		      (unsigned long long)pid, (unsigned long long)pid);
 	add_next(f, l);

@@ -66,11 +66,6 @@ const struct finding_kind oomcheck_findings[] = {
 	{ NULL, NULL, NULL },
 };
 
-static const char *bytes_text(struct arena *a, uint64_t bytes)
-{
-	return bytes == NA_U64 ? "-" : human_bytes(a, (double)bytes);
-}
-
 static const char *times_text(struct arena *a, uint64_t n)
 {
 	return n == NA_U64 ? "- times" : n == 1 ? "once" :
@@ -115,9 +110,9 @@ static void add_parts(struct finding *f, const struct memgroup *g)
 	finding_u64(f, "anon_bytes", m->anon_bytes);
 	finding_u64(f, "file_bytes", m->file_bytes);
 	finding_line(f, "holds  anon %s, cache %s (shared %s), kernel %s; swap left %s",
-		     bytes_text(a, m->anon_bytes), bytes_text(a, m->file_bytes),
-		     bytes_text(a, m->shmem_bytes), bytes_text(a, m->kernel_bytes),
-		     bytes_text(a, g->swap_left_bytes));
+		     human_bytes_u64(a, m->anon_bytes), human_bytes_u64(a, m->file_bytes),
+		     human_bytes_u64(a, m->shmem_bytes), human_bytes_u64(a, m->kernel_bytes),
+		     human_bytes_u64(a, g->swap_left_bytes));
 }
 
 static const char *stat_keys(void)
@@ -146,7 +141,7 @@ static void report_headroom(struct out *out, const struct memgroup *g)
 	struct finding *f = start_group_finding(a, "oomcheck.no-headroom", STATE_RISK, g);
 
 	finding_line(f, "%s of its limit of %s can't be reclaimed; limit reached %s, memory "
-		     "pressure some %s", human_ratio(a, full), bytes_text(a, m->limit_bytes),
+		     "pressure some %s", human_ratio(a, full), human_bytes_u64(a, m->limit_bytes),
 		     times_text(a, g->own_max_events), human_ratio(a, some));
 	add_parts(f, g);
 	finding_u64(f, "max_events", g->own_max_events);
@@ -191,7 +186,7 @@ void growth_describe(struct finding *f, const struct growth *g, uint64_t left_ns
 	finding_f64(f, "bytes_per_second", g->bytes_per_second);
 	finding_u64(f, "time_left_ns", left_ns);
 	finding_line(f, "rose by %s in %s, %s/s at least: nothing is left in %s",
-		     bytes_text(a, g->last_bytes - g->first_bytes),
+		     human_bytes_u64(a, g->last_bytes - g->first_bytes),
 		     human_ns(a, (double)g->elapsed_ns), human_bytes(a, g->bytes_per_second),
 		     human_ns(a, (double)left_ns));
 	add_pressure_trend(f, g);
@@ -215,9 +210,10 @@ static void report_growing(struct out *out, const struct memgroup *g)
 	finding_u64(f, "headroom_low_bytes", g->headroom_low_bytes);
 	finding_u64(f, "headroom_high_bytes", g->headroom_high_bytes);
 	finding_line(f, "limit %s (effective %s), left %s, %s if all cache is freed",
-		     bytes_text(a, g->memory.limit_bytes),
-		     bytes_text(a, g->effective_limit_bytes),
-		     bytes_text(a, g->headroom_low_bytes), bytes_text(a, g->headroom_high_bytes));
+		     human_bytes_u64(a, g->memory.limit_bytes),
+		     human_bytes_u64(a, g->effective_limit_bytes),
+		     human_bytes_u64(a, g->headroom_low_bytes),
+		     human_bytes_u64(a, g->headroom_high_bytes));
 	add_parts(f, g);
 	finding_proof(f, "/%s/memory.stat (%s), twice", memgroup_folder_text(a, g), stat_keys());
 	add_next(f, g);
@@ -264,7 +260,7 @@ static void report_high(struct out *out, const struct memgroup *g)
 	finding_f64(f, "full_ratio", share(g->full_ns));
 	finding_u64(f, "interval_ns", oomcheck.interval_ns);
 	finding_line(f, "above memory.high of %s %s: %zu task%s held there at both looks (tid %u)",
-		     bytes_text(a, g->memory.high_bytes), times_text(a, g->own_high_events),
+		     human_bytes_u64(a, g->memory.high_bytes), times_text(a, g->own_high_events),
 		     g->stuck_twice_count,
 		     g->stuck_twice_count == 1 ? "" : "s", g->stuck_twice_tid);
 	add_parts(f, g);
@@ -350,7 +346,7 @@ static void report_refault(struct out *out, const struct memgroup *g)
 	finding_line(f,
 		     "%s came back soon after it was taken away, %s of its working set: it needs "
 		     "more page cache than %s",
-		     bytes_text(a, bytes), human_ratio(a, ratio),
+		     human_bytes_u64(a, bytes), human_ratio(a, ratio),
 		     is_at_own_limit(g) ? "its limit leaves" :
 					  "the host or a group above leaves it");
 	add_parts(f, g);

@@ -37,11 +37,6 @@ static bool is_some(uint64_t n)
 	return n && n != NA_U64;
 }
 
-static const char *count_text(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_count(a, (double)n);
-}
-
 static struct finding *start(struct out *out, const char *id, enum finding_state state,
 			     const struct moved *m)
 {
@@ -79,7 +74,7 @@ static void report_low(struct out *out, const struct moved *m)
 	finding_line(f, "%s of %s available (%s), and tasks freed memory themselves %s times; "
 		     "memory pressure some %s", human_bytes(a, (double)h->available_bytes),
 		     human_bytes(a, (double)h->total_bytes), human_ratio(a, m->available),
-		     count_text(a, m->stalls), human_ratio(a, m->some));
+		     human_count_u64(a, m->stalls), human_ratio(a, m->some));
 	finding_proof(f, "MemAvailable in /proc/meminfo; allocstall_* in /proc/vmstat");
 	end(out, f);
 }
@@ -98,8 +93,8 @@ static void report_reclaim(struct out *out, const struct moved *m)
 	finding_line(f,
 		     "kswapd is behind: it looked at %s pages, tasks that wanted memory at %s, in "
 		     "%s stalls; memory pressure some %s",
-		     count_text(a, m->kswapd), count_text(a, m->direct), count_text(a, m->stalls),
-		     human_ratio(a, m->some));
+		     human_count_u64(a, m->kswapd), human_count_u64(a, m->direct),
+		     human_count_u64(a, m->stalls), human_ratio(a, m->some));
 	finding_proof(f, "pgscan_direct, pgscan_kswapd, allocstall_* in /proc/vmstat");
 	end(out, f);
 }

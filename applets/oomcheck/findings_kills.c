@@ -78,11 +78,6 @@ static void remember_ahead(struct memgroup *const *list, size_t count, const str
 	}
 }
 
-static const char *count_text(struct arena *a, uint64_t n)
-{
-	return human_count(a, (double)n);
-}
-
 static void finish(struct out *out, struct finding *f, uint64_t kills)
 {
 	f->lost = 1;
@@ -102,7 +97,7 @@ static void report_group(struct out *out, const struct memgroup *g, uint64_t kil
 	finding_line(f,
 		     "%s killed in it%s; the kernel log has no line for it, so who it was is not "
 		     "known",
-		     count_text(a, kills),
+		     human_count_u64(a, kills),
 		     memgroup_has_children(g) ? " or in a group below that is gone" : "");
 	finding_proof(f, "oom_kill +%llu in /%s/memory.%s", (unsigned long long)kills,
 		      memgroup_folder_text(a, g),
@@ -120,7 +115,7 @@ static void report_host(struct out *out, uint64_t kills)
 	finding_line(f,
 		     "%s killed, and no group that is left counted it; the kernel log has no line "
 		     "for it, so who it was is not known",
-		     count_text(a, kills));
+		     human_count_u64(a, kills));
 	finding_proof(f, "oom_kill +%llu in /proc/vmstat", (unsigned long long)kills);
 	finish(out, f, kills);
 }

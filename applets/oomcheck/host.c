@@ -349,19 +349,14 @@ static struct host_row host_row(const struct host *h, const struct host *b)
 	};
 }
 
-static const char *bytes_text(struct arena *a, uint64_t bytes)
-{
-	return bytes == NA_U64 ? "-" : human_bytes(a, (double)bytes);
-}
-
 static const char *swap_text(struct arena *a, const struct host_row *row)
 {
 	if (row->swap_total_bytes == 0)
 		return "none";
-	return arena_printf(a, "%s of %s used, in %s, out %s", bytes_text(a, row->swap_used_bytes),
-			    bytes_text(a, row->swap_total_bytes),
-			    human_rate(a, row->swap_in_per_second),
-			    human_rate(a, row->swap_out_per_second));
+	return arena_printf(
+		a, "%s of %s used, in %s, out %s", human_bytes_u64(a, row->swap_used_bytes),
+		human_bytes_u64(a, row->swap_total_bytes), human_rate(a, row->swap_in_per_second),
+		human_rate(a, row->swap_out_per_second));
 }
 
 void host_show(struct out *out)
@@ -375,21 +370,22 @@ void host_show(struct out *out)
 	out_host(out, "oomcheck  %s  %s  cgroup %s  memory %s, available %s (%s)%s  swap %s",
 		 redact_name(a, NAME_HOST, row.host ? row.host : "-"),
 		 human_ns(a, (double)row.interval_ns), cgroup_mode_name(oomcheck.layout.mode),
-		 bytes_text(a, row.total_bytes), bytes_text(a, row.available_bytes),
+		 human_bytes_u64(a, row.total_bytes), human_bytes_u64(a, row.available_bytes),
 		 human_ratio(a, ratio_of(row.available_bytes, row.total_bytes)),
 		 row.is_faked ? " as lxcfs has it" : "", swap_text(a, &row));
-	out_host(out,
-		 "used  anon %s  cache %s (shared %s)  slab %s, %s of it can go  free %s",
-		 bytes_text(a, row.anon_bytes), bytes_text(a, row.file_bytes),
-		 bytes_text(a, row.shmem_bytes),
-		 bytes_text(a, sum_u64(row.slab_reclaimable_bytes, row.slab_unreclaimable_bytes)),
-		 bytes_text(a, row.slab_reclaimable_bytes), bytes_text(a, row.free_bytes));
+	out_host(out, "used  anon %s  cache %s (shared %s)  slab %s, %s of it can go  free %s",
+		 human_bytes_u64(a, row.anon_bytes), human_bytes_u64(a, row.file_bytes),
+		 human_bytes_u64(a, row.shmem_bytes),
+		 human_bytes_u64(a,
+				 sum_u64(row.slab_reclaimable_bytes, row.slab_unreclaimable_bytes)),
+		 human_bytes_u64(a, row.slab_reclaimable_bytes),
+		 human_bytes_u64(a, row.free_bytes));
 	out_host(out,
 		 "reclaim  kswapd %s, direct %s pages scanned  stalls %s  refaults %s  "
 		 "memory pressure some %s, full %s",
 		 human_rate(a, row.kswapd_scanned_per_second),
 		 human_rate(a, row.direct_scanned_per_second),
-		 row.stalls == NA_U64 ? "-" : human_count(a, (double)row.stalls),
+		 human_count_u64(a, row.stalls),
 		 human_rate(a, row.refaults_per_second), human_ratio(a, row.some_ratio),
 		 human_ratio(a, row.full_ratio));
 }

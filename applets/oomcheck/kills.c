@@ -224,18 +224,15 @@ static void add_evidence(struct finding *f, const struct oom_kill *k)
 	finding_f64(f, "group_anon_ratio", kill_anon_ratio(k));
 }
 
-static const char *bytes(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_bytes(a, (double)n);
-}
-
 static void add_sizes(struct arena *a, struct finding *f, const struct oom_kill *k)
 {
 	if (k->anon_bytes != NA_U64)
-		finding_line(f, "had    anon %s, file %s, shmem %s%s", bytes(a, k->anon_bytes),
-			     bytes(a, k->file_bytes), bytes(a, k->shmem_bytes),
-			     k->oom_score_adj == NA_I64 ? "" :
-			     arena_printf(a, "; oom_score_adj %lld", (long long)k->oom_score_adj));
+		finding_line(
+			f, "had    anon %s, file %s, shmem %s%s", human_bytes_u64(a, k->anon_bytes),
+			human_bytes_u64(a, k->file_bytes), human_bytes_u64(a, k->shmem_bytes),
+			k->oom_score_adj == NA_I64 ? ""
+						   : arena_printf(a, "; oom_score_adj %lld",
+								  (long long)k->oom_score_adj));
 	if (k->is_by_group)
 		finding_line(f, "group  all of %s were killed with it (memory.oom.group)",
 			     redact_name(a, NAME_CGROUP, k->group));
@@ -245,7 +242,7 @@ static void add_sizes(struct arena *a, struct finding *f, const struct oom_kill 
 		others = arena_printf(a, "%s%s%s/%llu %s", others ? others : "", others ? ", " : "",
 				      redact_name(a, NAME_COMMAND, k->tasks[i].comm),
 				      (unsigned long long)k->tasks[i].pid,
-				      bytes(a, k->tasks[i].rss_bytes));
+				      human_bytes_u64(a, k->tasks[i].rss_bytes));
 	if (others)
 		finding_line(f, "others %s", others);
 }

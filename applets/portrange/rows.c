@@ -454,11 +454,6 @@ void portrange_show_rows(struct out *out)
 	}
 }
 
-static const char *count_text(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_count(a, (double)n);
-}
-
 void portrange_show_host(struct out *out)
 {
 	struct arena *a = out_arena(out);
@@ -490,11 +485,12 @@ void portrange_show_host(struct out *out)
 	out_row(out, &host_table, &row);
 	out_host(out, "perfbox portrange  %s  %.1f s  TCP %s established, %s TIME_WAIT",
 		 row.host ? redact_name(a, NAME_HOST, row.host) : "-",
-		 (double)portrange.interval_ns / 1e9, count_text(a, established),
-		 count_text(a, time_wait));
+		 (double)portrange.interval_ns / 1e9, human_count_u64(a, established),
+		 human_count_u64(a, time_wait));
 	out_host(out, "host-wide  orphans %s of %s; TCP buffers %s pages of %s/%s/%s (tcp_mem)",
-		 count_text(a, row.orphans), count_text(a, row.orphans_max),
-		 count_text(a, row.tcp_memory_pages), count_text(a, row.tcp_memory_low_pages),
-		 count_text(a, row.tcp_memory_pressure_pages),
-		 count_text(a, row.tcp_memory_max_pages));
+		 human_count_u64(a, row.orphans), human_count_u64(a, row.orphans_max),
+		 human_count_u64(a, row.tcp_memory_pages),
+		 human_count_u64(a, row.tcp_memory_low_pages),
+		 human_count_u64(a, row.tcp_memory_pressure_pages),
+		 human_count_u64(a, row.tcp_memory_max_pages));
 }

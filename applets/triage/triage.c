@@ -178,11 +178,6 @@ static void fill_host(struct host_row *row, const struct counters *now,
 	};
 }
 
-static const char *count_text(struct arena *a, uint64_t n)
-{
-	return n == NA_U64 ? "-" : human_count(a, (double)n);
-}
-
 static void show_host(struct out *out, const struct host_row *row)
 {
 	struct arena *a = out_arena(out);
@@ -194,7 +189,8 @@ static void show_host(struct out *out, const struct host_row *row)
 		 row->host ? redact_name(a, NAME_HOST, row->host) : "-",
 		 row->kernel ? row->kernel : "-", row->cgroup_mode,
 		 row->uptime_ns == NA_U64 ? "-" : human_ns(a, (double)row->uptime_ns), clock,
-		 (double)row->interval_ns / 1e9, who(a, row->uid), count_text(a, row->netns_count));
+		 (double)row->interval_ns / 1e9, who(a, row->uid),
+		 human_count_u64(a, row->netns_count));
 }
 
 /* "a, b, c" */
@@ -258,7 +254,7 @@ static void show_areas(struct out *out, const struct host_row *row)
 		 human_rate(a, row->switches_per_second), human_ratio(a, row->busy_ratio));
 	out_line(out, "not seen", "%s%sdisk: io pressure %s, %s task%s in D; memory pressure %s%s",
 		 not_seen ? not_seen : "", not_seen ? "; " : "",
-		 human_ratio(a, row->io_pressure_ratio), count_text(a, row->blocked),
+		 human_ratio(a, row->io_pressure_ratio), human_count_u64(a, row->blocked),
 		 row->blocked == 1 ? "" : "s", human_ratio(a, row->memory_pressure_ratio),
 		 has_use ? "" : " (counters: --use)");
 }

@@ -180,12 +180,12 @@ uint64_t use_known(uint64_t n)
 
 const char *use_count_text(struct out *out, uint64_t n)
 {
-	return n == NA_U64 ? "-" : human_count(out_arena(out), (double)n);
+	return human_count_u64(out_arena(out), n);
 }
 
 const char *use_bytes_text(struct out *out, uint64_t bytes)
 {
-	return bytes == NA_U64 ? "-" : human_bytes(out_arena(out), (double)bytes);
+	return human_bytes_u64(out_arena(out), bytes);
 }
 
 const char *use_flow_text(struct out *out, double bytes_per_second)

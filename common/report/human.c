@@ -185,6 +185,16 @@ const char *human_count(struct arena *a, double n)
 	return with_unit(a, put_count, n, "");
 }
 
+const char *human_bytes_u64(struct arena *a, uint64_t bytes)
+{
+	return bytes == NA_U64 ? "-" : human_bytes(a, (double)bytes);
+}
+
+const char *human_count_u64(struct arena *a, uint64_t n)
+{
+	return n == NA_U64 ? "-" : human_count(a, (double)n);
+}
+
 const char *human_ratio(struct arena *a, double ratio)
 {
 	return with_unit(a, put_percent, ratio * 100, " %");

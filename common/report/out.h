@@ -100,6 +100,8 @@ int out_close(struct out *o);                   /* writes what is left; -errno a
 const char *human_bytes(struct arena *a, double bytes);        /* 1.9G, 512M, 0 */
 const char *human_ns(struct arena *a, double ns);              /* 1.2ms, 3.48s, 2m10s, 41d */
 const char *human_count(struct arena *a, double n);            /* 241,172 */
+const char *human_bytes_u64(struct arena *a, uint64_t bytes);  /* the same; NA_U64: "-" */
+const char *human_count_u64(struct arena *a, uint64_t n);
 const char *human_ratio(struct arena *a, double ratio);        /* 87 %, 0.4 % */
 const char *human_rate(struct arena *a, double per_second);    /* 44/s, 0.3/s */
 const char *out_escape(struct arena *a, const char *name);     /* for terminals; NULL: "-" */

@@ -2,7 +2,7 @@
 . "$repo/tests/lib.sh"
 . "$repo/tests/lib-cgroup.sh"
 
-begin "four per CPU: equal queue, no throttle"
+begin "four per CPU: all of their wait is queue, none of it throttling"
 set_up_groups fair
 make_group many
 count=$((4 * cpus))
@@ -12,7 +12,7 @@ sleep 1
 measure 3 1
 "$PERFBOX" cpuwait --root "$saved" --tsv --no-header --top 0 --columns comm,cgroup,run_ns,wait_ratio,throttled_ratio,queue_ratio \
 	2>/dev/null | cut -f 2- | awk -F'\t' -v g="$base_path/many" '$2 == g && $1 == "crowd"' >"$work/rows"
-# on a quiet machine 75 % each; whatever else runs here adds to that
+# on a quiet machine 75 % on average (how evenly is the scheduler's affair); whatever else runs here adds to that
 want_lines "$work/rows" "$count"
 want_that "none is throttled" awk -F'\t' '$5 != 0 { print; exit 1 }' "$work/rows"
 want_that "all wait is queue" awk -F'\t' '$6 != $4 { print; exit 1 }' "$work/rows"
@@ -22,7 +22,6 @@ want_that "run and queue are the interval" awk -F'\t' -v i="$interval_ns" -v off
 } END { exit bad }' "$work/rows"
 mean=$(awk -F'\t' '{ s += $6 } END { print s / NR }' "$work/rows")
 want_that "75 % or more on average" between 0.72 "$mean" 0.98
-want_that "none has much more than another" awk -F'\t' -v mean="$mean" '$6 < mean - 0.2 || $6 > mean + 0.2 { print; bad = 1 } END { exit bad }' "$work/rows"
 
 begin "cpu-saturated names the host, and how many waited"
 want_that "status 1" [ "$live_status" = 1 ]
