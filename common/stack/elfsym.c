@@ -1,5 +1,6 @@
 #include "common/stack/elfsym.h"
 
+#include <ctype.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -231,7 +232,6 @@ int elfsym_lookup_of(struct text image, uint64_t address, char *name, size_t siz
 /*
  * What fits of a demangled name. A mangled name may refer back to its own parts, so a few hundred
  * bytes of it stand for more text than there are atoms: the demangler is left where the room ends.
- * It keeps its state on the stack (at worst one small buffer of a Rust punycode name is lost).
  */
 struct cut_text {
 	char data[DEMANGLED_MAX];
@@ -239,16 +239,36 @@ struct cut_text {
 	jmp_buf full;
 };
 
-static void add_cut(const char *piece, size_t len, void *opaque)
+/* Did all of it fit? */
+static bool add_fitting(struct cut_text *t, const char *piece, size_t len)
 {
-	struct cut_text *t = opaque;
 	size_t room = sizeof(t->data) - t->len;
 	size_t fits = len < room ? len : room;
 
 	if (fits)              /* else piece may be NULL */
 		memcpy(t->data + t->len, piece, fits);
 	t->len += fits;
-	if (len > room)
+	return len <= room;
+}
+
+/* The C++ demangler keeps its state on the stack: it can be left anywhere. */
+static void add_cut(const char *piece, size_t len, void *opaque)
+{
+	struct cut_text *t = opaque;
+
+	if (!add_fitting(t, piece, len))
+		longjmp(t->full, 1);
+}
+
+/*
+ * The one for Rust holds memory while it writes an identifier in punycode, of letters, digits, _
+ * and what is not ASCII. What repeats writes more than identifiers.
+ */
+static void add_cut_rust(const char *piece, size_t len, void *opaque)
+{
+	struct cut_text *t = opaque;
+
+	if (!add_fitting(t, piece, len) && ispunct((unsigned char)*piece) && *piece != '_')
 		longjmp(t->full, 1);
 }
 
@@ -258,7 +278,7 @@ static bool demangle_cxx_or_rust(const char *mangled, struct cut_text *t)
 	if (setjmp(t->full))
 		return true;
 	t->len = 0;
-	if (rust_demangle_callback(mangled, DMGL_NO_OPTS, add_cut, t))
+	if (rust_demangle_callback(mangled, DMGL_NO_OPTS, add_cut_rust, t))
 		return true;
 	t->len = 0;            /* it may have got some way */
 	return cplus_demangle_v3_callback(mangled, DMGL_NO_OPTS, add_cut, t);
