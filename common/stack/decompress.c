@@ -15,6 +15,7 @@ struct decompress {
 	ZSTD_DStream *zstd;
 	lzma_stream xz;
 	bool is_between;               /* a stream has ended; another may follow */
+	bool has_one, is_padding;      /* gzip: a stream was read; only padding is left */
 };
 
 enum compression compression_of(struct text start)
@@ -75,6 +76,13 @@ static int step_gzip(struct decompress *d, struct text *in, char *to, size_t siz
 {
 	z_stream *z = &d->zlib;
 
+	/* what is behind a stream is the next one, or padding to the end, wherever pieces are cut */
+	d->is_padding |= d->has_one && d->is_between && in->len &&
+			 (unsigned char)in->data[0] != 0x1f;
+	if (d->is_padding) {
+		*in = (struct text){ in->data + in->len, 0 };
+		return 0;
+	}
 	/* zlib counts in 32 bits */
 	z->next_in = (Bytef *)(uintptr_t)in->data;
 	z->avail_in = in->len < 1u << 30 ? (uInt)in->len : 1u << 30;
@@ -87,10 +95,7 @@ static int step_gzip(struct decompress *d, struct text *in, char *to, size_t siz
 	*in = (struct text){ in->data + taken, in->len - taken };
 	*made = room - z->avail_out;
 	if (status == Z_STREAM_END) {
-		d->is_between = true;
-		/* what is behind the last stream is padding, or the next one */
-		if (in->len && (unsigned char)in->data[0] != 0x1f)
-			*in = (struct text){ in->data + in->len, 0 };
+		d->is_between = d->has_one = true;
 		return inflateReset(z) == Z_OK ? 0 : -EINVAL;
 	}
 	d->is_between &= !taken;

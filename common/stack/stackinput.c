@@ -268,10 +268,9 @@ static int find_out(struct stack_input *in)
 		if (n < 0)
 			return (int)n;
 	}
-	while (in->len - in->from < 4 && (n = fill(in, PIECE_BYTES)) > 0)
+	/* what is broken after a byte or two has these all the same */
+	while (in->len - in->from < 4 && fill(in, PIECE_BYTES) > 0)
 		;
-	if (n < 0)
-		return (int)n;
 	find_encoding(in);
 	if (in->encoding != ENCODING_BYTES)
 		recode_start(in);
@@ -280,14 +279,14 @@ static int find_out(struct stack_input *in)
 
 int stack_input_start(struct stack_input *in, struct text *start)
 {
-	long n = in->is_known ? 0 : find_out(in);
+	const int err = in->is_known ? 0 : find_out(in);
 
-	if (n < 0)
-		return (int)n;
-	while (in->len - in->from < STACK_LOOK_BYTES && (n = fill(in, PIECE_BYTES)) > 0)
+	if (err < 0)
+		return err;
+	while (in->len - in->from < STACK_LOOK_BYTES && fill(in, PIECE_BYTES) > 0)
 		;
-	if (n < 0 && in->len == in->from)
-		return (int)n;
+	if (in->trouble && in->len == in->from)
+		return stack_input_error(in);
 	*start = (struct text){ in->bytes ? in->bytes + in->from : "", in->len - in->from };
 	if (start->len > STACK_LOOK_BYTES)
 		start->len = STACK_LOOK_BYTES;
