@@ -186,19 +186,19 @@ static void lay_out(struct picture *p)
 	free(list);
 	p->boxes = mem_alloc((wide + 1ull) * sizeof(*p->boxes));
 	add_box(p, next_at, FOLD_ROOT, 0);
-	for (node = o.first[FOLD_ROOT]; node;) {
+	for (node = o.link[FOLD_ROOT].first; node;) {
 		add_box(p, next_at, node, depth);
-		if (o.first[node] && depth < deepest) {
-			node = o.first[node];
+		if (o.link[node].first && depth < deepest) {
+			node = o.link[node].first;
 			depth++;
 			continue;
 		}
-		while (node && !o.next[node]) {
+		while (node && !o.link[node].next) {
 			node = fold_parent(p->fold, node);
 			depth--;
 		}
 		if (node)
-			node = o.next[node];
+			node = o.link[node].next;
 	}
 	fold_order_free(&o);
 	free(next_at);

@@ -1,56 +1,16 @@
-#include "common/stack/fold.h"
+#include "common/stack/fold_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/base/buf.h"
 #include "common/base/mem.h"
 
-/*
- * Most nodes have one child, numbered next to them: that is found at the parent, in memory that was
- * just touched. Only the others are in a hash table, by parent and name. Names have one, too, by
- * their bytes. A slot has a piece of the hash beside the number, so that nearly every miss is seen
- * without a look at what the number stands for.
- */
-struct slot {
-	uint32_t number;               /* 0: free */
-	uint32_t tag;                  /* lower half of the hash; its low bits are the place */
-};
-
-struct table {
-	struct slot *slots;
-	size_t size;                   /* a power of two */
-	size_t used;
-};
-
-struct name {
-	uint32_t at;                   /* where in bytes */
-	uint16_t len;
-};
-
-struct node {
-	uint32_t parent, name;
-	uint32_t first;                /* child: the one that came first; 0: none */
-};
-
-struct fold {
-	struct table by_text, by_parent;
-
-	struct name *names;            /* from 1 */
-	uint32_t name_count;
-	size_t name_cap;
-	char *bytes;
-	size_t bytes_len, bytes_cap;
-
-	struct node *nodes;
-	uint64_t *weight[2];           /* NULL until there is one */
-	double *part[2];
-	uint32_t count;
-	size_t cap;
-	uint32_t nodes_max;
-	size_t bytes_max;
-};
+#define LARGE_PAGE (2u << 20)
+#define LARGE_MIN (8u << 20)           /* what is smaller gets none: half of one may stay unused */
+#define NAMES_AT_ONCE 32               /* whose places in the table are fetched together */
 
 static uint64_t mix(uint64_t h)
 {
@@ -98,15 +58,26 @@ static void put(struct table *t, struct slot s)
 	t->slots[at] = s;
 }
 
-/* Makes room for one more. */
-static void table_reserve(struct table *t)
+/* Memory that is used from end to end, in any order: with large pages few of it need a fault. */
+static void use_large_pages(void *p, size_t size)
 {
-	if ((t->used + 1) * 3 <= t->size * 2)
+	const uintptr_t from = ((uintptr_t)p + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE;
+	const uintptr_t to = ((uintptr_t)p + size) & -(uintptr_t)LARGE_PAGE;
+
+	if (size >= LARGE_MIN)
+		madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+/* Makes room for `more`. */
+static void table_reserve(struct table *t, size_t more)
+{
+	if ((t->used + more) * 3 <= t->size * 2)
 		return;
 	struct table old = *t;
 
 	t->size = old.size ? old.size * 2 : 1024;
 	t->slots = mem_alloc(t->size * sizeof(*t->slots));
+	use_large_pages(t->slots, t->size * sizeof(*t->slots));
 	for (size_t i = 0; i < old.size; i++)
 		if (old.slots[i].number)
 			put(t, old.slots[i]);
@@ -122,6 +93,7 @@ struct fold *fold_new(void)
 	f->cap = 1024;
 	f->nodes = mem_alloc(f->cap * sizeof(*f->nodes));
 	f->count = 1;
+	f->weight_count = 1;
 	fold_limit(f, FOLD_NODES_MAX, FOLD_NAMES_BYTES_MAX);
 	return f;
 }
@@ -150,9 +122,7 @@ void fold_free(struct fold *f)
 
 struct text fold_name_text(const struct fold *f, uint32_t name)
 {
-	const struct name *n = &f->names[name];
-
-	return (struct text){ n->len ? f->bytes + n->at : "", n->len };
+	return fold_bytes_of(f, name);
 }
 
 static uint32_t add_name(struct fold *f, struct text name)
@@ -168,12 +138,9 @@ static uint32_t add_name(struct fold *f, struct text name)
 	return f->name_count++;
 }
 
-uint32_t fold_name(struct fold *f, struct text name)
+/* There is room for one more in the table. */
+static uint32_t name_of(struct fold *f, struct text name, uint32_t tag)
 {
-	if (name.len > FOLD_FRAME_MAX)
-		name.len = FOLD_FRAME_MAX;
-	table_reserve(&f->by_text);
-	const uint32_t tag = hash_text(name);
 	size_t at = tag & (f->by_text.size - 1);
 
 	for (; f->by_text.slots[at].number; at = (at + 1) & (f->by_text.size - 1)) {
@@ -193,32 +160,40 @@ uint32_t fold_name(struct fold *f, struct text name)
 	return number;
 }
 
-/* Room for one more node, in all columns alike. */
-static void nodes_reserve(struct fold *f)
+static struct text kept_part(struct text name)
 {
-	const size_t need = f->count + 1u;
-	size_t cap = f->cap;
+	return (struct text){ name.data, name.len < FOLD_FRAME_MAX ? name.len : FOLD_FRAME_MAX };
+}
 
-	if (need <= f->cap)
-		return;
-	f->nodes = mem_grow(f->nodes, &cap, need, sizeof(*f->nodes));
-	for (unsigned side = 0; side < 2; side++) {
-		size_t same = f->cap;
+uint32_t fold_name(struct fold *f, struct text name)
+{
+	table_reserve(&f->by_text, 1);
+	name = kept_part(name);
+	return name_of(f, name, hash_text(name));
+}
 
-		if (f->weight[side])
-			f->weight[side] = mem_grow(f->weight[side], &same, need, sizeof(uint64_t));
-		same = f->cap;
-		if (f->part[side])
-			f->part[side] = mem_grow(f->part[side], &same, need, sizeof(double));
+void fold_names(struct fold *f, const struct text *names, size_t count, uint32_t *numbers)
+{
+	uint32_t tags[NAMES_AT_ONCE];
+
+	for (size_t from = 0; from < count; from += NAMES_AT_ONCE) {
+		const size_t left = count - from, n = left < NAMES_AT_ONCE ? left : NAMES_AT_ONCE;
+
+		table_reserve(&f->by_text, n);
+		for (size_t i = 0; i < n; i++) {
+			tags[i] = hash_text(kept_part(names[from + i]));
+			__builtin_prefetch(&f->by_text.slots[tags[i] & (f->by_text.size - 1)]);
+		}
+		for (size_t i = 0; i < n; i++)
+			numbers[from + i] = name_of(f, kept_part(names[from + i]), tags[i]);
 	}
-	f->cap = cap;
 }
 
 static uint32_t add_node(struct fold *f, uint32_t parent, uint32_t name)
 {
 	if (f->count >= f->nodes_max)
 		return FOLD_FULL;
-	nodes_reserve(f);
+	f->nodes = mem_grow(f->nodes, &f->cap, f->count + 1u, sizeof(*f->nodes));
 	f->nodes[f->count] = (struct node){ .parent = parent, .name = name };
 	return f->count++;
 }
@@ -226,7 +201,7 @@ static uint32_t add_node(struct fold *f, uint32_t parent, uint32_t name)
 /* A child that is not its parent's first. */
 static uint32_t later_child(struct fold *f, uint32_t parent, uint32_t name)
 {
-	table_reserve(&f->by_parent);
+	table_reserve(&f->by_parent, 1);
 	const uint32_t tag = (uint32_t)mix((uint64_t)parent << 32 | name);
 	size_t at = tag & (f->by_parent.size - 1);
 
@@ -266,13 +241,46 @@ uint32_t fold_child(struct fold *f, uint32_t parent, struct text name)
 	return parent == FOLD_FULL ? FOLD_FULL : fold_child_of(f, parent, fold_name(f, name));
 }
 
+/* Room for one more weight, in all columns alike. */
+static void weights_reserve(struct fold *f)
+{
+	const size_t need = f->weight_count + 1u;
+	size_t cap = f->weight_cap;
+
+	if (need <= cap)
+		return;
+	cap += cap / 2 + 64;
+	for (unsigned side = 0; side < 2; side++) {
+		size_t same = f->weight_cap;
+
+		if (f->weight[side])
+			f->weight[side] = mem_grow(f->weight[side], &same, cap, sizeof(uint64_t));
+		same = f->weight_cap;
+		if (f->part[side])
+			f->part[side] = mem_grow(f->part[side], &same, cap, sizeof(double));
+	}
+	f->weight_cap = cap;
+}
+
+/* Where the node's weights are, in any of the columns. */
+static uint32_t weight_at(struct fold *f, uint32_t node)
+{
+	if (!f->nodes[node].weight) {
+		weights_reserve(f);
+		f->nodes[node].weight = f->weight_count++;
+	}
+	return f->nodes[node].weight;
+}
+
 void fold_add(struct fold *f, uint32_t node, unsigned side, uint64_t weight)
 {
 	if (node == FOLD_FULL)
 		return;
+	const uint32_t at = weight_at(f, node);
+
 	if (!f->weight[side])
-		f->weight[side] = mem_alloc(f->cap * sizeof(uint64_t));
-	uint64_t *w = &f->weight[side][node];
+		f->weight[side] = mem_alloc(f->weight_cap * sizeof(uint64_t));
+	uint64_t *w = &f->weight[side][at];
 
 	if (__builtin_add_overflow(*w, weight, w))
 		*w = UINT64_MAX;
@@ -282,9 +290,11 @@ void fold_add_part(struct fold *f, uint32_t node, unsigned side, double part)
 {
 	if (node == FOLD_FULL)
 		return;
+	const uint32_t at = weight_at(f, node);
+
 	if (!f->part[side])
-		f->part[side] = mem_alloc(f->cap * sizeof(double));
-	f->part[side][node] += part;
+		f->part[side] = mem_alloc(f->weight_cap * sizeof(double));
+	f->part[side][at] += part;
 }
 
 uint32_t fold_count(const struct fold *f)
@@ -309,9 +319,10 @@ struct text fold_text(const struct fold *f, uint32_t node)
 
 uint64_t fold_weight(const struct fold *f, uint32_t node, unsigned side)
 {
-	uint64_t w = f->weight[side] ? f->weight[side][node] : 0;
+	const uint32_t at = f->nodes[node].weight;
+	uint64_t w = f->weight[side] ? f->weight[side][at] : 0;
 
-	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)(f->part[side][node] + 0.5), &w))
+	if (f->part[side] && __builtin_add_overflow(w, (uint64_t)(f->part[side][at] + 0.5), &w))
 		w = UINT64_MAX;
 	return w;
 }
@@ -321,17 +332,18 @@ uint32_t fold_stacks(const struct fold *f)
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < f->count; i++)
-		n += fold_weight(f, i, 0) || fold_weight(f, i, 1);
+		n += f->nodes[i].weight && (fold_weight(f, i, 0) || fold_weight(f, i, 1));
 	return n;
 }
 
 size_t fold_memory(const struct fold *f)
 {
-	size_t per_node = sizeof(struct node);
+	size_t per_weight = 0;
 
 	for (unsigned side = 0; side < 2; side++)
-		per_node += (f->weight[side] ? sizeof(uint64_t) : 0) +
-			    (f->part[side] ? sizeof(double) : 0);
+		per_weight += (f->weight[side] ? sizeof(uint64_t) : 0) +
+			      (f->part[side] ? sizeof(double) : 0);
 	return (f->by_text.size + f->by_parent.size) * sizeof(struct slot) +
-	       f->name_cap * sizeof(struct name) + f->bytes_cap + f->cap * per_node;
+	       f->name_cap * sizeof(struct name) + f->bytes_cap + f->cap * sizeof(struct node) +
+	       f->weight_cap * per_weight;
 }

@@ -1,4 +1,5 @@
 /* Folded stacks in the order of their names, and as text. */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,41 +7,58 @@
 #include "common/base/buf.h"
 #include "common/base/fail.h"
 #include "common/base/mem.h"
-#include "common/stack/fold.h"
+#include "common/stack/fold_impl.h"
 
 #define WRITE_BYTES (256u << 10)       /* handed to stdio at a time */
 
 /* ---- order ---- */
 
+/* A name with its first eight bytes as a number of the same order: most need no more. */
 struct ranked {
+	uint64_t key;
 	struct text text;
 	uint32_t name;
 };
 
+static uint64_t first_bytes(struct text t)
+{
+	uint64_t key = 0;
+
+	if (t.len)
+		memcpy(&key, t.data, t.len < sizeof(key) ? t.len : sizeof(key));
+	return be64toh(key);
+}
+
 static int by_bytes(const void *a, const void *b)
 {
-	const struct text x = ((const struct ranked *)a)->text;
-	const struct text y = ((const struct ranked *)b)->text;
+	const struct ranked *p = a, *q = b;
+	const struct text x = p->text, y = q->text;
+
+	if (p->key != q->key)
+		return p->key < q->key ? -1 : 1;
 	const size_t least = x.len < y.len ? x.len : y.len;
 	const int differs = memcmp(x.data, y.data, least);
 
 	return differs ? differs : (x.len > y.len) - (x.len < y.len);
 }
 
-static uint32_t node_at(const uint32_t *nodes, uint32_t i)
-{
-	return nodes ? nodes[i] : i + 1;
-}
-
 /* From the number of nodes that have a name to where the first of them stands among all. */
 static void names_to_places(const struct fold *f, uint32_t *places, uint32_t names)
 {
-	struct ranked *ranked = mem_alloc((names + 1ull) * sizeof(*ranked));
 	uint32_t used = 0, place = 0;
 
 	for (uint32_t i = 0; i <= names; i++)
-		if (places[i])
-			ranked[used++] = (struct ranked){ fold_name_text(f, i), i };
+		used += places[i] != 0;
+	struct ranked *ranked = mem_alloc((used + 1ull) * sizeof(*ranked));
+
+	used = 0;
+	for (uint32_t i = 0; i <= names; i++) {
+		if (!places[i])
+			continue;
+		const struct text t = fold_bytes_of(f, i);
+
+		ranked[used++] = (struct ranked){ first_bytes(t), t, i };
+	}
 	qsort(ranked, used, sizeof(*ranked), by_bytes);
 	for (uint32_t i = 0; i < used; i++) {
 		const uint32_t count = places[ranked[i].name];
@@ -51,39 +69,69 @@ static void names_to_places(const struct fold *f, uint32_t *places, uint32_t nam
 	free(ranked);
 }
 
+/* Each of the nodes hung in front of its parent's list, the last first. */
+static void hang(const struct fold *f, const uint32_t *nodes, uint32_t count, struct fold_order *o)
+{
+	for (uint32_t i = count; i-- > 0;) {
+		const uint32_t node = nodes ? nodes[i] : i + 1, parent = f->nodes[node].parent;
+
+		o->link[node].next = o->link[parent].first;
+		o->link[parent].first = node;
+	}
+}
+
+/* The nodes that have siblings, taken off their parents' lists. Most have none. */
+static uint32_t *take_siblings(const struct fold *f, struct fold_order *o, uint32_t *count)
+{
+	uint32_t *list = NULL, n = 0;
+	size_t cap = 0;
+
+	for (uint32_t parent = 0; parent < f->count; parent++) {
+		uint32_t node = o->link[parent].first;
+
+		if (!node || !o->link[node].next)
+			continue;
+		for (o->link[parent].first = 0; node; node = o->link[node].next) {
+			list = mem_grow(list, &cap, n + 1ull, sizeof(*list));
+			list[n++] = node;
+		}
+	}
+	*count = n;
+	return list;
+}
+
 /*
  * Names are sorted once; then nodes are dealt out by the place of their name (a counting sort) and
  * hung in front of their parent's list, the last first. No list is ever sorted.
  */
-void fold_order_of(const struct fold *f, const uint32_t *nodes, uint32_t count,
-		   struct fold_order *o)
+static void order_siblings(const struct fold *f, struct fold_order *o)
 {
-	uint32_t names = 0;
+	uint32_t names = 0, count;
+	uint32_t *nodes = take_siblings(f, o, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (fold_name_of(f, node_at(nodes, i)) > names)
-			names = fold_name_of(f, node_at(nodes, i));
+		if (f->nodes[nodes[i]].name > names)
+			names = f->nodes[nodes[i]].name;
 	uint32_t *places = mem_alloc((names + 1ull) * sizeof(*places));
 	uint32_t *sorted = mem_alloc((count + 1ull) * sizeof(*sorted));
 
 	for (uint32_t i = 0; i < count; i++)
-		places[fold_name_of(f, node_at(nodes, i))]++;
+		places[f->nodes[nodes[i]].name]++;
 	names_to_places(f, places, names);
 	for (uint32_t i = 0; i < count; i++)
-		sorted[places[fold_name_of(f, node_at(nodes, i))]++] = node_at(nodes, i);
-
-	const size_t all = fold_count(f);
-
-	*o = (struct fold_order){ mem_alloc(all * sizeof(*o->first)),
-				  mem_alloc(all * sizeof(*o->next)) };
-	for (uint32_t i = count; i-- > 0;) {
-		const uint32_t node = sorted[i], parent = fold_parent(f, node);
-
-		o->next[node] = o->first[parent];
-		o->first[parent] = node;
-	}
+		sorted[places[f->nodes[nodes[i]].name]++] = nodes[i];
+	hang(f, sorted, count, o);
+	free(nodes);
 	free(places);
 	free(sorted);
+}
+
+void fold_order_of(const struct fold *f, const uint32_t *nodes, uint32_t count,
+		   struct fold_order *o)
+{
+	o->link = mem_alloc(f->count * sizeof(*o->link));
+	hang(f, nodes, count, o);
+	order_siblings(f, o);
 }
 
 void fold_order_make(const struct fold *f, struct fold_order *o)
@@ -93,9 +141,8 @@ void fold_order_make(const struct fold *f, struct fold_order *o)
 
 void fold_order_free(struct fold_order *o)
 {
-	free(o->first);
-	free(o->next);
-	*o = (struct fold_order){ 0 };
+	free(o->link);
+	o->link = NULL;
 }
 
 /* ---- text ---- */
@@ -105,11 +152,34 @@ static bool needs_escape(unsigned char c)
 	return c < ' ' || c == 0x7f || c == ';';
 }
 
+/* Eight bytes at once: is one of them below a blank, DEL or a semicolon? May say so of more. */
+static bool may_need_escape(uint64_t v)
+{
+	const uint64_t ones = ~0ull / 255, high = ones << 7;
+	const uint64_t semicolon = v ^ ones * ';', del = v ^ ones * 0x7f;
+
+	return ((v - ones * ' ') | (semicolon - ones) | (del - ones)) & ~v & high;
+}
+
+/* How many bytes at the start are sure to stand as they are. */
+static size_t plain_start(struct text t)
+{
+	uint64_t v;
+	size_t i = 0;
+
+	for (; i + sizeof(v) <= t.len; i += sizeof(v)) {
+		memcpy(&v, t.data + i, sizeof(v));
+		if (may_need_escape(v))
+			break;
+	}
+	return i;
+}
+
 void fold_escape(struct buf *to, struct text name)
 {
 	size_t from = 0;
 
-	for (size_t i = 0; i < name.len; i++) {
+	for (size_t i = plain_start(name); i < name.len; i++) {
 		const unsigned char c = (unsigned char)name.data[i];
 
 		if (!needs_escape(c))
@@ -175,6 +245,13 @@ static void path_pop(struct path *p)
 	p->text.len = p->lengths[--p->depth];
 }
 
+/* The walk comes there when it is through with what it is in: memory is slower than that. */
+static void fetch(const struct fold *f, const struct fold_order *o, uint32_t node)
+{
+	__builtin_prefetch(&f->nodes[node]);
+	__builtin_prefetch(&o->link[node]);
+}
+
 int fold_write(const struct fold *f, bool two_sides, FILE *to)
 {
 	struct fold_order o;
@@ -183,10 +260,13 @@ int fold_write(const struct fold *f, bool two_sides, FILE *to)
 	int err = 0;
 
 	fold_order_make(f, &o);
-	for (uint32_t node = o.first[FOLD_ROOT]; node && err >= 0;) {
-		const uint64_t a = fold_weight(f, node, 0), b = fold_weight(f, node, 1);
+	for (uint32_t node = o.link[FOLD_ROOT].first; node && err >= 0;) {
+		fetch(f, &o, o.link[node].next);
+		const bool weighs = f->nodes[node].weight;
+		const uint64_t a = weighs ? fold_weight(f, node, 0) : 0;
+		const uint64_t b = weighs ? fold_weight(f, node, 1) : 0;
 
-		path_push(&p, fold_text(f, node));
+		path_push(&p, fold_bytes_of(f, f->nodes[node].name));
 		if (a || (two_sides && b)) {
 			buf_add(&out, p.text.data, p.text.len);
 			add_number(&out, a);
@@ -196,17 +276,17 @@ int fold_write(const struct fold *f, bool two_sides, FILE *to)
 		}
 		if (out.len > WRITE_BYTES)
 			err = flush(&out, to);
-		if (o.first[node]) {
-			node = o.first[node];
+		if (o.link[node].first) {
+			node = o.link[node].first;
 			continue;
 		}
-		while (node && !o.next[node]) {
+		while (node && !o.link[node].next) {
 			path_pop(&p);
-			node = fold_parent(f, node);
+			node = f->nodes[node].parent;
 		}
 		if (node) {
 			path_pop(&p);
-			node = o.next[node];
+			node = o.link[node].next;
 		}
 	}
 	if (err >= 0)

@@ -64,17 +64,17 @@ static void find_nodes(struct writer *w, const struct fold *f)
 
 	fold_order_make(f, &o);
 	w->nodes = mem_alloc(fold_count(f) * sizeof(*w->nodes));
-	for (uint32_t node = o.first[FOLD_ROOT]; node;) {
+	for (uint32_t node = o.link[FOLD_ROOT].first; node;) {
 		if (fold_weight(f, node, 0))
 			w->nodes[w->count++] = node;
-		if (o.first[node]) {
-			node = o.first[node];
+		if (o.link[node].first) {
+			node = o.link[node].first;
 			continue;
 		}
-		while (node && !o.next[node])
+		while (node && !o.link[node].next)
 			node = fold_parent(f, node);
 		if (node)
-			node = o.next[node];
+			node = o.link[node].next;
 	}
 	fold_order_free(&o);
 }

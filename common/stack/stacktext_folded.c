@@ -10,8 +10,9 @@
 struct folded_reader {
 	struct text before;
 	size_t *ends;
+	struct text *names;            /* of those that are not shared */
 	uint32_t *nodes;
-	size_t depth, ends_cap, nodes_cap;
+	size_t depth, cap;
 };
 
 static size_t common_prefix(struct text a, struct text b)
@@ -84,6 +85,18 @@ static struct text next_frame(struct text stack, size_t from, size_t *end)
 	return (struct text){ stack.data + from, *end - from };
 }
 
+/* Room for a frame more, in all columns alike. */
+static void frames_reserve(struct folded_reader *p)
+{
+	size_t cap = p->cap, same = p->cap;
+
+	p->ends = mem_grow(p->ends, &cap, p->cap + 1, sizeof(*p->ends));
+	p->names = mem_grow(p->names, &same, p->cap + 1, sizeof(*p->names));
+	same = p->cap;
+	p->nodes = mem_grow(p->nodes, &same, p->cap + 1, sizeof(*p->nodes));
+	p->cap = cap;
+}
+
 static uint32_t find_node(struct stack_reader *r, struct text stack)
 {
 	struct folded_reader *p = r->own;
@@ -96,14 +109,20 @@ static uint32_t find_node(struct stack_reader *r, struct text stack)
 		node = p->nodes[depth];
 		from = p->ends[depth++] + 1;
 	}
+	const size_t first = depth;
+
 	for (; from <= stack.len; from = end + 1) {
-		node = fold_child(r->fold, node, next_frame(stack, from, &end));
-		p->ends = mem_grow(p->ends, &p->ends_cap, depth + 1, sizeof(*p->ends));
-		p->nodes = mem_grow(p->nodes, &p->nodes_cap, depth + 1, sizeof(*p->nodes));
-		p->ends[depth] = end;
-		p->nodes[depth++] = node;
+		const struct text name = next_frame(stack, from, &end);
+
+		if (depth == p->cap)
+			frames_reserve(p);
+		p->names[depth] = name;
+		p->ends[depth++] = end;
 	}
 	p->depth = depth;
+	fold_names(r->fold, p->names + first, depth - first, p->nodes + first);
+	for (depth = first; depth < p->depth; depth++)
+		node = p->nodes[depth] = fold_child_of(r->fold, node, p->nodes[depth]);
 	p->before = stack;
 	return node;
 }
@@ -214,6 +233,7 @@ static void folded_free(struct stack_reader *r)
 	struct folded_reader *p = r->own;
 
 	free(p->ends);
+	free(p->names);
 	free(p->nodes);
 }
 

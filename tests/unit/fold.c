@@ -196,17 +196,17 @@ static void test_order(void)
 	const uint32_t some[] = { node_of(f, "b"), node_of(f, "a"), node_of(f, "a|ab") };
 
 	fold_order_of(f, some, 3, &o);
-	CHECK(o.first[FOLD_ROOT] == some[1] && o.next[some[1]] == some[0] && !o.next[some[0]]);
-	CHECK(o.first[some[1]] == some[2] && !o.next[some[2]] && !o.first[some[2]]);
+	CHECK(o.link[FOLD_ROOT].first == some[1] && o.link[some[1]].next == some[0] && !o.link[some[0]].next);
+	CHECK(o.link[some[1]].first == some[2] && !o.link[some[2]].next && !o.link[some[2]].first);
 	fold_order_free(&o);
-	CHECK(!o.first && !o.next);
+	CHECK(!o.link);
 	fold_order_of(f, some, 0, &o);
-	CHECK(!o.first[FOLD_ROOT]);
+	CHECK(!o.link[FOLD_ROOT].first);
 	fold_order_free(&o);
 	fold_free(f);
 	f = fold_new();
 	fold_order_make(f, &o);
-	CHECK(!o.first[FOLD_ROOT]);
+	CHECK(!o.link[FOLD_ROOT].first);
 	fold_order_free(&o);
 	fold_free(f);
 }
