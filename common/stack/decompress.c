@@ -76,7 +76,7 @@ static int step_gzip(struct decompress *d, struct text *in, char *to, size_t siz
 {
 	z_stream *z = &d->zlib;
 
-	/* what is behind a stream is the next one, or padding to the end, wherever pieces are cut */
+	/* what is behind a stream is the next one, or padding wherever pieces are cut */
 	d->is_padding |= d->has_one && d->is_between && in->len &&
 			 (unsigned char)in->data[0] != 0x1f;
 	if (d->is_padding) {

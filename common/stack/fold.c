@@ -172,20 +172,44 @@ uint32_t fold_name(struct fold *f, struct text name)
 	return name_of(f, name, hash_text(name));
 }
 
-void fold_names(struct fold *f, const struct text *names, size_t count, uint32_t *numbers)
+/* The name that it is, most likely: of the same hash. 0: none is. */
+static uint32_t likely_name(const struct fold *f, uint32_t tag)
+{
+	const size_t mask = f->by_text.size - 1;
+	size_t at = tag & mask;
+
+	while (f->by_text.slots[at].number && f->by_text.slots[at].tag != tag)
+		at = (at + 1) & mask;
+	return f->by_text.slots[at].number;
+}
+
+/* A look-up is three steps to memory that is far away; here each is on its way for all names. */
+static void names_of(struct fold *f, const struct text *names, size_t n, uint32_t *numbers)
 {
 	uint32_t tags[NAMES_AT_ONCE];
 
-	for (size_t from = 0; from < count; from += NAMES_AT_ONCE) {
-		const size_t left = count - from, n = left < NAMES_AT_ONCE ? left : NAMES_AT_ONCE;
+	table_reserve(&f->by_text, n);
+	for (size_t i = 0; i < n; i++) {
+		tags[i] = hash_text(kept_part(names[i]));
+		__builtin_prefetch(&f->by_text.slots[tags[i] & (f->by_text.size - 1)]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		numbers[i] = likely_name(f, tags[i]);
+		__builtin_prefetch(&f->names[numbers[i]]);
+	}
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(f->bytes + f->names[numbers[i]].at);
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = name_of(f, kept_part(names[i]), tags[i]);
+}
 
-		table_reserve(&f->by_text, n);
-		for (size_t i = 0; i < n; i++) {
-			tags[i] = hash_text(kept_part(names[from + i]));
-			__builtin_prefetch(&f->by_text.slots[tags[i] & (f->by_text.size - 1)]);
-		}
-		for (size_t i = 0; i < n; i++)
-			numbers[from + i] = name_of(f, kept_part(names[from + i]), tags[i]);
+void fold_names(struct fold *f, const struct text *names, size_t count, uint32_t *numbers)
+{
+	for (size_t from = 0; from < count; from += NAMES_AT_ONCE) {
+		const size_t left = count - from;
+
+		names_of(f, names + from, left < NAMES_AT_ONCE ? left : NAMES_AT_ONCE,
+			 numbers + from);
 	}
 }
 

@@ -206,20 +206,63 @@ static void add_number(struct buf *to, uint64_t n)
 	buf_add(to, digits + at, sizeof(digits) - at);
 }
 
-static int flush(struct buf *out, FILE *to)
+/* A walk in order, some nodes at a time. */
+struct step {
+	uint32_t node, depth;          /* the root's children are at 0 */
+};
+
+struct walk {
+	const struct fold *fold;
+	struct fold_order order;
+	uint32_t node, depth;          /* where it goes on; FOLD_ROOT: it is through */
+};
+
+#define STEPS 1024u                    /* taken before they are written */
+#define AHEAD 16u                      /* steps whose names are on their way from memory */
+
+static size_t walk_on(struct walk *w, struct step *steps)
 {
-	if (out->len && fwrite(out->data, 1, out->len, to) != out->len)
-		return fail_errno(errno ? errno : EIO, "writing folded stacks");
-	buf_reset(out);
-	return 0;
+	const struct fold_order o = w->order;
+	uint32_t node = w->node, depth = w->depth;
+	size_t n = 0;
+
+	while (node && n < STEPS) {
+		/* by the time the walk comes back to it, it is near */
+		__builtin_prefetch(&w->fold->nodes[o.link[node].next]);
+		__builtin_prefetch(&o.link[o.link[node].next]);
+		steps[n++] = (struct step){ node, depth };
+		if (o.link[node].first) {
+			node = o.link[node].first;
+			depth++;
+			continue;
+		}
+		for (; node && !o.link[node].next; depth--)
+			node = w->fold->nodes[node].parent;
+		node = o.link[node].next;
+	}
+	w->node = node;
+	w->depth = depth;
+	return n;
 }
 
-/* What a walk carries: the path so far, and where it was before each frame. */
-struct path {
-	struct buf text;
+struct writer {
+	const struct fold *fold;
+	bool has_two;                  /* weights in a line */
+	FILE *to;
+	int err;
+	struct buf out;
+	struct buf path;               /* so far, and how long it was before each frame */
 	size_t *lengths;
-	size_t depth, cap;
+	size_t cap;
 };
+
+static void flush(struct writer *w)
+{
+	if (w->out.len && w->err >= 0 &&
+	    fwrite(w->out.data, 1, w->out.len, w->to) != w->out.len)
+		w->err = fail_errno(errno ? errno : EIO, "writing folded stacks");
+	buf_reset(&w->out);
+}
 
 /* Readers of folded text pass over lines that start with # or //. */
 static bool looks_like_comment(struct text name)
@@ -227,73 +270,76 @@ static bool looks_like_comment(struct text name)
 	return text_starts(name, "#") || text_starts(name, "//");
 }
 
-static void path_push(struct path *p, struct text name)
+/* The path to a child of what is at depth - 1 on it. */
+static void set_path(struct writer *w, uint32_t depth, struct text name)
 {
-	p->lengths = mem_grow(p->lengths, &p->cap, p->depth + 1, sizeof(*p->lengths));
-	p->lengths[p->depth++] = p->text.len;
-	if (p->depth > 1) {
-		buf_add_char(&p->text, ';');
+	w->lengths = mem_grow(w->lengths, &w->cap, depth + 2u, sizeof(*w->lengths));
+	w->path.len = w->lengths[depth];
+	if (depth) {
+		buf_add_char(&w->path, ';');
 	} else if (looks_like_comment(name)) {
-		buf_printf(&p->text, "\\x%02x", name.data[0]);
+		buf_printf(&w->path, "\\x%02x", name.data[0]);
 		name = (struct text){ name.data + 1, name.len - 1 };
 	}
-	fold_escape(&p->text, name);
+	fold_escape(&w->path, name);
+	w->lengths[depth + 1] = w->path.len;
 }
 
-static void path_pop(struct path *p)
+static void add_line(struct writer *w, uint32_t node)
 {
-	p->text.len = p->lengths[--p->depth];
+	const uint64_t a = fold_weight(w->fold, node, 0);
+	const uint64_t b = w->has_two ? fold_weight(w->fold, node, 1) : 0;
+
+	if (!a && !b)
+		return;
+	buf_add(&w->out, w->path.data, w->path.len);
+	add_number(&w->out, a);
+	if (w->has_two)
+		add_number(&w->out, b);
+	buf_add_char(&w->out, '\n');
+	if (w->out.len > WRITE_BYTES)
+		flush(w);
 }
 
-/* The walk comes there when it is through with what it is in: memory is slower than that. */
-static void fetch(const struct fold *f, const struct fold_order *o, uint32_t node)
+/* What the steps will need, in two parts: a name's place, then its bytes. */
+static void fetch(const struct fold *f, const struct step *steps, size_t i, size_t count)
 {
-	__builtin_prefetch(&f->nodes[node]);
-	__builtin_prefetch(&o->link[node]);
+	if (i + AHEAD < count)
+		__builtin_prefetch(&f->names[f->nodes[steps[i + AHEAD].node].name]);
+	if (i + AHEAD / 2 < count)
+		__builtin_prefetch(f->bytes +
+				   f->names[f->nodes[steps[i + AHEAD / 2].node].name].at);
+}
+
+static void take_steps(struct writer *w, const struct step *steps, size_t count)
+{
+	const struct fold *f = w->fold;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct node *node = &f->nodes[steps[i].node];
+
+		fetch(f, steps, i, count);
+		set_path(w, steps[i].depth, fold_bytes_of(f, node->name));
+		if (node->weight)
+			add_line(w, steps[i].node);
+	}
 }
 
 int fold_write(const struct fold *f, bool two_sides, FILE *to)
 {
-	struct fold_order o;
-	struct path p = { 0 };
-	struct buf out = { 0 };
-	int err = 0;
+	struct writer w = { .fold = f, .has_two = two_sides, .to = to };
+	struct walk walk = { .fold = f };
+	struct step steps[STEPS];
+	size_t n;
 
-	fold_order_make(f, &o);
-	for (uint32_t node = o.link[FOLD_ROOT].first; node && err >= 0;) {
-		fetch(f, &o, o.link[node].next);
-		const bool weighs = f->nodes[node].weight;
-		const uint64_t a = weighs ? fold_weight(f, node, 0) : 0;
-		const uint64_t b = weighs ? fold_weight(f, node, 1) : 0;
-
-		path_push(&p, fold_bytes_of(f, f->nodes[node].name));
-		if (a || (two_sides && b)) {
-			buf_add(&out, p.text.data, p.text.len);
-			add_number(&out, a);
-			if (two_sides)
-				add_number(&out, b);
-			buf_add_char(&out, '\n');
-		}
-		if (out.len > WRITE_BYTES)
-			err = flush(&out, to);
-		if (o.link[node].first) {
-			node = o.link[node].first;
-			continue;
-		}
-		while (node && !o.link[node].next) {
-			path_pop(&p);
-			node = f->nodes[node].parent;
-		}
-		if (node) {
-			path_pop(&p);
-			node = o.link[node].next;
-		}
-	}
-	if (err >= 0)
-		err = flush(&out, to);
-	fold_order_free(&o);
-	free(p.lengths);
-	buf_free(&p.text);
-	buf_free(&out);
-	return err;
+	fold_order_make(f, &walk.order);
+	walk.node = walk.order.link[FOLD_ROOT].first;
+	while (w.err >= 0 && (n = walk_on(&walk, steps)) > 0)
+		take_steps(&w, steps, n);
+	flush(&w);
+	fold_order_free(&walk.order);
+	free(w.lengths);
+	buf_free(&w.path);
+	buf_free(&w.out);
+	return w.err;
 }

@@ -1,7 +1,8 @@
 /*
- * stackgen perf|folded COUNT: stacks as text on stdout, always the same for the same COUNT. perf:
+ * stackgen perf|folded|random COUNT [SEED]: stacks as text on stdout, always the same for the same COUNT. perf:
  * perf script's lines of a deep C++ program, COUNT samples out of up to 47,000 different stacks.
  * folded: COUNT different stacks of about 380 bytes, neighbours with the same first frames.
+ * random: the same of 300,000 names, without anything that neighbours share.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -93,13 +94,30 @@ static void make_folded(unsigned count)
 	}
 }
 
+static void make_random(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const unsigned depth = 10 + below(9);
+
+		for (unsigned k = 0; k < depth; k++) {
+			print_frame(below(300000));
+			putchar(k + 1 < depth ? ';' : ' ');
+		}
+		printf("%u\n", 1 + below(100));
+	}
+}
+
 int main(int argc, char **argv)
 {
-	const unsigned count = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+	const unsigned count = argc >= 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
 	if (!count)
 		return 2;
-	if (!strcmp(argv[1], "perf"))
+	if (argc > 3)
+		state += strtoul(argv[3], NULL, 10) << 20;
+	if (!strcmp(argv[1], "random"))
+		make_random(count);
+	else if (!strcmp(argv[1], "perf"))
 		make_perf(count);
 	else
 		make_folded(count);

@@ -30,7 +30,9 @@ static int run(enum compression c, struct text packed, size_t take, size_t give,
 		assert(made <= give && piece.len <= n);
 		/* it goes on, or says why not */
 		assert(err || made || piece.len < n || !n);
-		packed = (struct text){ packed.data + (n - piece.len), packed.len - (n - piece.len) };
+		const size_t taken = n - piece.len;
+
+		packed = (struct text){ packed.data + taken, packed.len - taken };
 		buf_add(to, room, made);
 	}
 	decompress_free(d);

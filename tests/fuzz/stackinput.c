@@ -1,6 +1,6 @@
 /*
- * Any bytes as an input of the command line, compressed, of any encoding or kind: what is read of it
- * is the same in large pieces and in small ones, and starts as its start did.
+ * Any bytes as an input of the command line, compressed, of any encoding or kind: what is read of
+ * it is the same in large pieces and in small ones, and starts as its start did.
  */
 #include "common/stack/stackinput.h"
 
@@ -91,11 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (large.len < READ_MAX) {
 		assert(large.len == small.len);
 		assert(!large.len || !memcmp(large.data, small.data, large.len));
-		assert(start.len <= large.len && (!start.len || !memcmp(start.data, large.data, start.len)));
+		assert(start.len <= large.len);
+		assert(!start.len || !memcmp(start.data, large.data, start.len));
+		const struct text all = { large.data, large.len };
 		const enum stack_kind kind = stack_kind_of(start);
 
 		if (kind != STACK_UNKNOWN)
-			assert(feed(fd, kind) == feed_at_once((struct text){ large.data, large.len }, kind));
+			assert(feed(fd, kind) == feed_at_once(all, kind));
 	}
 	free((char *)(uintptr_t)start.data);
 	buf_free(&large);

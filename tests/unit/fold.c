@@ -196,8 +196,10 @@ static void test_order(void)
 	const uint32_t some[] = { node_of(f, "b"), node_of(f, "a"), node_of(f, "a|ab") };
 
 	fold_order_of(f, some, 3, &o);
-	CHECK(o.link[FOLD_ROOT].first == some[1] && o.link[some[1]].next == some[0] && !o.link[some[0]].next);
-	CHECK(o.link[some[1]].first == some[2] && !o.link[some[2]].next && !o.link[some[2]].first);
+	CHECK(o.link[FOLD_ROOT].first == some[1] && o.link[some[1]].next == some[0] &&
+	      !o.link[some[0]].next);
+	CHECK(o.link[some[1]].first == some[2] && !o.link[some[2]].next &&
+	      !o.link[some[2]].first);
 	fold_order_free(&o);
 	CHECK(!o.link);
 	fold_order_of(f, some, 0, &o);
