@@ -1,5 +1,5 @@
 /*
- * stackgen perf|folded|random COUNT [SEED]: stacks as text on stdout, always the same for the same COUNT. perf:
+ * stackgen perf|folded|random COUNT [SEED]: stacks as text on stdout, always the same. perf:
  * perf script's lines of a deep C++ program, COUNT samples out of up to 47,000 different stacks.
  * folded: COUNT different stacks of about 380 bytes, neighbours with the same first frames.
  * random: the same of 300,000 names, without anything that neighbours share.
