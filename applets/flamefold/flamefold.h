@@ -25,6 +25,7 @@ struct typed {
 	const char *by, *weight, *event, *include, *exclude, *from, *to, *cpus;
 	struct opt_texts skip_after;
 	bool kernel, jit, all, inlined, context, addresses, source_lines, keeps_arguments, reverse;
+	bool simplifies;
 	uint64_t max_depth;
 	const char *symfs, *kallsyms, *vmlinux, *buildids;
 	/* who is recorded or counted */

@@ -37,8 +37,15 @@ void events_tell(struct out *out, const char *input, const char *wanted,
 	buf_free(&list);
 }
 
-static void tell_skipped(struct out *out, const char *name, const struct stack_result *r)
+static void tell_skipped(struct out *out, const char *name, enum stack_kind kind,
+			 const struct stack_result *r)
 {
+	if (r->skipped_lines && !r->event_count) {
+		out_missing(out, "%s: this looks like nothing known (line %llu): no stacks in it, "
+			    "read as %s: %s", name, (unsigned long long)r->first_skipped_line,
+			    stack_kind_name(kind), r->first_skipped_why);
+		return;
+	}
 	if (r->skipped_lines)
 		out_missing(out, "%s: skipped %s line%s, the first is line %llu: %s", name,
 			    human_count(out_arena(out), (double)r->skipped_lines),
@@ -51,11 +58,11 @@ static void tell_skipped(struct out *out, const char *name, const struct stack_r
 }
 
 static void tell_result(struct out *out, struct profile *p, const char *name, const char *wanted,
-			const struct stack_result *r)
+			enum stack_kind kind, const struct stack_result *r)
 {
 	struct event_count *events = mem_alloc((r->event_count + 1) * sizeof(*events));
 
-	tell_skipped(out, name, r);
+	tell_skipped(out, name, kind, r);
 	for (size_t i = 0; i < r->event_count; i++) {
 		const struct stack_event *e = &r->events[i];
 
@@ -109,7 +116,7 @@ static int read_text(struct out *out, struct profile *p, const char *name, struc
 
 	if (stack_input_feed(in, r) < 0)
 		out_missing(out, "%s: %s", name, fail_text());
-	tell_result(out, p, name, options.event, stack_reader_end(r));
+	tell_result(out, p, name, options.event, kind, stack_reader_end(r));
 	stack_reader_free(r);
 	return 0;
 }

@@ -61,6 +61,8 @@ struct asked asked;
 	{ 0, "srcline", NULL, "FILE:LINE behind each frame that has it", OPT_FLAG, \
 	  &typed.source_lines, false, NULL }, \
 	{ 0, "args", NULL, "f(int) stays so (f)", OPT_FLAG, &typed.keeps_arguments, false, NULL }, \
+	{ 0, "simplify", NULL, "vector<int>::at is vector<...>::at; V8's names without its tiers", \
+	  OPT_FLAG, &typed.simplifies, false, NULL }, \
 	{ 0, "no-args", NULL, "f(int) becomes f: the default, accepted out of habit", OPT_NOTHING, \
 	  NULL, true, NULL }, \
 	{ 0, "include", "RE", "only stacks with a frame that matches, the root one too", OPT_TEXT, \
@@ -296,6 +298,7 @@ int options_check(void)
 		.inlined_lines = typed.inlined && typed.context,
 		.addresses = typed.addresses,
 		.keeps_arguments = typed.keeps_arguments,
+		.simplifies = typed.simplifies,
 		.source_lines = typed.source_lines,
 	};
 	if (typed.context && !typed.inlined)

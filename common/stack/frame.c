@@ -20,13 +20,36 @@ static bool is_unknown(struct text t)
 	return !t.len || text_is(t, "[unknown]") || text_is(t, "??");
 }
 
+/* "[xfs]": a module's name. Brackets stand around other things, too, that perf has no file for. */
+static bool is_module(struct text object)
+{
+	static const char *const others[] = {
+		"[vdso]", "[vsyscall]", "[heap]", "[stack]", "[anon]", "[unknown]", "[JIT]",
+		"[vvar]", "[vectors]", "[sigpage]", "[uprobes]", "[hypervisor]", "[vvar_vclock]",
+	};
+
+	if (object.len < 3 || object.data[object.len - 1] != ']')
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (text_is(object, others[i]))
+			return false;
+	for (size_t i = 1; i < object.len - 1; i++) {
+		const char c = object.data[i];
+
+		if ((c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') &&
+		    c != '_' && c != '-')
+			return false;
+	}
+	return true;
+}
+
 bool frame_object_is_kernel(struct text object)
 {
 	if (!object.len)
 		return false;
 	if (object.data[0] == '[')
 		return text_starts(object, "[kernel") || text_starts(object, "[guest.kernel") ||
-		       text_is(object, "[bpf]");
+		       is_module(object);
 	struct text base = base_name(object);
 
 	return text_starts(base, "vmlinux") || text_ends(base, ".ko") ||
@@ -204,7 +227,10 @@ static uint32_t named(struct fold *f, const struct frame_options *o, const struc
 	} else {
 		if (!o->keeps_arguments)
 			symbol = frame_without_arguments(symbol);
-		add(&n, symbol);
+		if (o->simplifies)
+			n.len = frame_simplify(symbol, n.bytes, sizeof(n.bytes));
+		else
+			add(&n, symbol);
 	}
 	add_suffix(&n, o, s, is_inner);
 	return fold_name(f, (struct text){ n.bytes, n.len });

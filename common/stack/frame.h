@@ -17,6 +17,7 @@ struct frame_options {
 	bool kernel, jit, inlined;     /* _[k], _[j] and _[i] behind such frames */
 	bool addresses;                /* [lib.so <12>], [unknown <12>] where there is no name */
 	bool keeps_arguments;          /* f(int) stays f(int) */
+	bool simplifies;               /* frame_simplify */
 	bool source_lines;             /* where they are known: f:file.c:12 */
 	bool inlined_lines;            /* the same for inlined frames only */
 };
@@ -40,7 +41,7 @@ struct frame_source {
 size_t frame_names(struct fold *f, const struct frame_options *o, const struct frame_source *s,
 		   uint32_t *names);
 
-/* "[kernel.kallsyms]", vmlinux, a .ko, [bpf]: the kernel's by its name alone. */
+/* "[kernel.kallsyms]", vmlinux, a .ko, [xfs], [bpf]: the kernel's by its name alone. */
 bool frame_object_is_kernel(struct text object);
 bool frame_object_is_jit(struct text object);  /* perf-PID.map */
 
@@ -49,6 +50,11 @@ bool frame_object_is_jit(struct text object);  /* perf-PID.map */
  * "(anonymous namespace)::f" nor Go's "net/http.(*Client).Do"); a part of t.
  */
 struct text frame_without_arguments(struct text t);
+/*
+ * vector<int>::at becomes vector<...>::at; LazyCompile:*f /x.js:1, as V8 calls it, f /x.js:1.
+ * Written to out, at most `size` bytes: how many.
+ */
+size_t frame_simplify(struct text t, char *out, size_t size);
 /* The symbol without "+0x1f" at its end. */
 struct text frame_without_offset(struct text t);
 

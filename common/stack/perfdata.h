@@ -37,7 +37,8 @@ struct perfdata_facts {
 	int64_t recorded_at;           /* the file's last change, seconds since 1970; 0: unknown */
 	const struct perfdata_build_id *build_ids;
 	size_t build_id_count;
-	const char *folder;            /* of a recording that is one: kcore_dir/ may be in it */
+	const char *folder;            /* of a recording that is one; with --kcore there is a copy
+					  of the kernel's list in kcore_dir/kallsyms */
 	bool is_pipe, is_compressed;
 };
 

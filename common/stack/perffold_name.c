@@ -87,6 +87,9 @@ static void tell_kernel(struct perffold *pf)
 		.osrelease = f ? f->os_release : NULL,
 		.reference = k->reference,
 		.reference_address = k->reference_address,
+		/* perf record --kcore: what it copied of the kernel */
+		.kallsyms = f && f->folder ? arena_printf(&pf->arena, "%s/kcore_dir/kallsyms",
+							  f->folder) : NULL,
 		.hostname = f ? f->host : NULL,
 		.recorded_at = f ? f->recorded_at : 0,
 	});

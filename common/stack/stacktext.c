@@ -394,6 +394,19 @@ static const char *by_words(struct text t)
 	return NULL;
 }
 
+/* Names may hold any byte, but where many are control bytes there are no lines of text. */
+static bool is_binary(struct text t)
+{
+	size_t control = 0;
+
+	for (size_t i = 0; i < t.len; i++) {
+		const unsigned char c = (unsigned char)t.data[i];
+
+		control += (c < ' ' && !is_space((char)c) && c != '\n') || c == 0x7f;
+	}
+	return control > t.len / 20;
+}
+
 /* Without empty lines in front; line: where that is, from 1. */
 static struct text pass_empty(struct text t, uint64_t *line)
 {
@@ -414,7 +427,7 @@ enum stack_kind stack_kind_of(struct text start)
 		return STACK_PPROF;
 	if (stack_is_speedscope(start))
 		return STACK_SPEEDSCOPE;
-	if (by_start(pass_empty(start, &line)))
+	if (by_start(pass_empty(start, &line)) || is_binary(start))
 		return STACK_UNKNOWN;
 	count_points(start, points);
 	for (enum stack_kind k = 1; k < STACK_KINDS; k++)
@@ -431,5 +444,5 @@ const char *stack_unknown_is(struct text start, uint64_t *line)
 	const struct text t = pass_empty(start, line);
 	const char *what = t.len ? by_start(t) : NULL;
 
-	return what || !t.len ? what : by_words(t);
+	return what || !t.len || is_binary(start) ? what : by_words(t);
 }

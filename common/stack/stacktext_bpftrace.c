@@ -11,6 +11,7 @@
  * Such keys become frames at the root, in their order; stacks are joined in theirs. A value is a
  * count or a sum, or of stats() its total; hist() and lhist() are pictures of many values.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,11 @@ struct bpftrace_reader {
 static unsigned look(struct text line)
 {
 	struct text t = stack_trimmed(line), before, value;
+	size_t name = 1;
 
-	if (t.len > 1 && t.data[0] == '@' && stack_split(t, "[", &before, &t))
+	while (name < t.len && (t.data[name] == '_' || isalnum((unsigned char)t.data[name])))
+		name++;
+	if (name < t.len && t.data[0] == '@' && t.data[name] == '[')
 		return STACK_CERTAIN;
 	return stack_split(t, "]: ", &before, &value) && stack_is_number(value) ? 2 : 0;
 }

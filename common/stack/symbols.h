@@ -43,6 +43,7 @@ struct symbols_kernel {
 	/* the first kernel map, "[kernel.kallsyms]_text": tells how far the kernel was moved */
 	const char *reference;         /* "_text" or "_stext" */
 	uint64_t reference_address;    /* its pgoff; 0: hidden from the recorder */
+	const char *kallsyms;          /* a copy that came with the recording, if it is there */
 	const char *hostname;
 	int64_t recorded_at;           /* its end, seconds since the epoch: the file's mtime */
 };

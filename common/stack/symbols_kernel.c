@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/base/scan.h"
 #include "common/stack/kallsyms.h"
@@ -61,6 +62,9 @@ void symbols_set_kernel(struct symbols *s, const struct symbols_kernel *k)
 			arena_strdup(&s->arena, k->osrelease) : NULL;
 	is->reference = arena_strdup(&s->arena, k->reference);
 	is->hostname = arena_strdup(&s->arena, k->hostname);
+	is->kallsyms = NULL;
+	if (k->kallsyms && !s->options.kallsyms && !access(k->kallsyms, R_OK))
+		s->options.kallsyms = arena_strdup(&s->arena, k->kallsyms);
 	if (!s->options.is_this_boot)
 		s->options.is_this_boot = is_running(is) && is->recorded_at >= booted_at() &&
 					  is->hostname && !uname(&u) &&

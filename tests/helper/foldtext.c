@@ -34,6 +34,7 @@ static bool take_flag(struct arguments *a, const char *word)
 		{ "kernel", &f->kernel }, { "jit", &f->jit }, { "inline", &f->inlined },
 		{ "addrs", &f->addresses }, { "srcline", &f->source_lines },
 		{ "context", &f->inlined_lines }, { "args", &f->keeps_arguments },
+		{ "simplify", &f->simplifies },
 		{ "samples", &a->stack.weighs_samples }, { "reverse", &a->filter.reverse },
 		{ "quiet", &a->is_quiet },
 	};

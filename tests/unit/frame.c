@@ -12,6 +12,43 @@ static void check_arguments(const char *symbol, const char *expected)
 	CHECK_STR(name, expected);
 }
 
+static void check_simple(const char *symbol, const char *expected)
+{
+	char name[256];
+	const size_t len = frame_simplify(text_of(symbol), name, sizeof(name) - 1);
+
+	name[len] = '\0';
+	CHECK_STR(name, expected);
+}
+
+static void test_simple(void)
+{
+	char cut[4];
+
+	check_simple("std::vector<int, std::allocator<int> >::push_back",
+		     "std::vector<...>::push_back");
+	check_simple("f<a>::g<b<c> >", "f<...>::g<...>");
+	check_simple("A::operator<", "A::operator<");
+	check_simple("operator<< <char>", "operator<< <char>");
+	check_simple("operator<=><int>", "operator<=><int>");
+	check_simple("A<int>::operator-><int>", "A<...>::operator-><int>");
+	check_simple("A<&(B::operator->)>::f", "A<...>::f");
+	check_simple("A<(x>y)", "A<...>y)");
+	check_simple("open<int", "open<int");
+	check_simple("<alloc::vec::Vec<T,A> as core::ops::Drop>::drop",
+		     "<alloc::vec::Vec<...> as core::ops::Drop>::drop");
+	check_simple("core::iter::collect::<Vec<u8>>", "core::iter::collect::<...>");
+	check_simple("LazyCompile:*fib /srv/x.js:1", "fib /srv/x.js:1");
+	check_simple("JS:~fib /srv/x.js:1:2", "fib /srv/x.js:1:2");
+	check_simple("Function:^f", "f");
+	check_simple("LazyCompile:* /srv/x.js:1", "(anonymous) /srv/x.js:1");
+	check_simple("JS:", "(anonymous)");
+	check_simple("", "");
+	check_simple("<", "<");
+	check_simple("main", "main");
+	CHECK(frame_simplify(TEXT("vector<int>"), cut, 4) == 4 && !memcmp(cut, "vect", 4));
+}
+
 #define SAME(symbol) check_arguments(symbol, symbol)
 
 static void test_arguments(void)
@@ -183,6 +220,10 @@ static void test_objects(void)
 	CHECK(frame_object_is_kernel(TEXT("[guest.kernel.kallsyms]")));
 	CHECK(frame_object_is_kernel(TEXT("/usr/lib/debug/boot/vmlinux-5.4.14")));
 	CHECK(frame_object_is_kernel(TEXT("[bpf]")));
+	CHECK(frame_object_is_kernel(TEXT("[xfs]")) && frame_object_is_kernel(TEXT("[snd-hda_1]")));
+	CHECK(!frame_object_is_kernel(TEXT("[heap]")) && !frame_object_is_kernel(TEXT("[anon:x]")));
+	CHECK(!frame_object_is_kernel(TEXT("[JIT]")) && !frame_object_is_kernel(TEXT("[]")) &&
+	      !frame_object_is_kernel(TEXT("[JIT] tid 12")));
 	CHECK(!frame_object_is_kernel(TEXT("[vdso]")) && !frame_object_is_kernel(TEXT("")));
 	CHECK(!frame_object_is_kernel(TEXT("/srv/vmlinux/x")));
 	CHECK(frame_object_is_jit(TEXT("/tmp/perf-12.map")) &&
@@ -193,6 +234,7 @@ static void test_objects(void)
 int main(void)
 {
 	test_arguments();
+	test_simple();
 	test_offset();
 	test_names();
 	test_hostile();

@@ -258,6 +258,9 @@ static void test_unknown(void)
 	check_unknown(TEXT("<?xml version=\"1.0\"?>\n<svg a;b 12\n"), 1, "XML");
 	check_unknown(TEXT("\n{\"traceEvents\": []}"), 2, "a Chrome trace");
 	check_unknown(TEXT("[{\"name\": 1}]"), 1, "JSON that is not speedscope's");
+	/* words in what is no text say nothing */
+	check_unknown(TEXT("\x01\x02\x03 |@ \x04\n @x9\x05[\n"), 1, NULL);
+	check_unknown(TEXT("mail@example.org [x]\n"), 1, NULL);
 	check_unknown(TEXT("{\"nodes\": [], \"timeDeltas\": []}"), 1, "a CPU profile of V8");
 	check_unknown(TEXT("@h:\n[1, 2)    3 |@@  |\n"), 1, "a histogram of bpftrace's");
 	check_unknown(TEXT("# Overhead  Command\n# ...\n  50.00% x\n"), 1,

@@ -359,6 +359,21 @@ static void check_lists(void)
 	CHECK_STR(kernel_name(s, &module, 0xffffffffc0000010), "xfs_it");
 	symbols_free(s);
 
+	/* the same as a copy in the recording's own folder; one that is not there is none */
+	struct symbols_kernel with_list = recorded;
+
+	with_list.kallsyms = at("kallsyms");
+	s = symbols_new(&plain);
+	symbols_set_kernel(s, &with_list);
+	CHECK_STR(kernel_name(s, NULL, 0xffffffff91000110), "do_it");
+	CHECK(symbols_remarks(s, &lines) == 0);
+	symbols_free(s);
+	with_list.kallsyms = at("nosuch");
+	s = symbols_new(&plain);
+	symbols_set_kernel(s, &with_list);
+	CHECK_STR(kernel_name(s, NULL, 0xffffffff91000110), "[kernel+0x110]");
+	symbols_free(s);
+
 	put_text("kallsyms", "0000000000000000 T _text\n");
 	s = symbols_new(&listed);
 	CHECK_STR(kernel_name(s, NULL, 0x10), "[kernel+0x10]");

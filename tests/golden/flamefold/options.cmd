@@ -10,6 +10,8 @@ try --all --weight samples shop.perf
 try --addrs --weight samples shop.perf
 try --args --weight samples shop.perf
 try --no-args --weight samples shop.perf
+try --simplify --args --weight samples templates.perf
+try --kernel --weight samples templates.perf
 try --include '^shop::' --weight samples shop.perf
 try --exclude '^shop::' --weight samples shop.perf
 try --include idle --weight samples shop.perf
