@@ -46,7 +46,25 @@ struct cfs_rq___5_18 {
 	__u64 throttled_clock_task_time;
 };
 
+/* include/linux/cgroup-defs.h, kernfs.h */
+struct kernfs_node {
+	__u64 id;                      /* inode number of the folder where ino_t has 64 bits */
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;       /* in the hierarchy of version 2 */
+};
+
 struct task_group {
+	struct cgroup_subsys_state css;        /* of an autogroup: of no cgroup */
 	struct cfs_rq **cfs_rq;        /* by CPU; in 7.2 struct cfs_rq *, itself per-CPU memory */
 };
 
@@ -85,6 +103,10 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;   /* CONFIG_CGROUP_SCHED */
 	struct pid *thread_pid;
+	struct task_struct *group_leader;
+	unsigned long nivcsw;          /* switches although it could have run on, sched_yield's too */
+	struct css_set *cgroups;       /* CONFIG_CGROUPS */
+	char comm[16];
 	__u64 start_boottime; /* real_start_time before 5.5, where none of our programs loads */
 };
 
@@ -212,6 +234,47 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 	if (bpf_core_field_exists(later->se.sched_delayed) && later->se.sched_delayed)
 		return false;
 	return task->on_rq != 0;
+}
+
+/*
+ * Its number in the pid namespace of that depth, 0 if it is not in it. numbers[] was an array of one
+ * until 6.5, then of no size: count from its start. by_copy: memory may be copied; if not, only
+ * depth 0 has an answer.
+ */
+static __always_inline __u32 task_nr(struct task_struct *task, __u32 depth, bool by_copy)
+{
+	struct pid *pid;
+	int nr = 0;
+
+	if (!depth)
+		return (__u32)task->pid;
+	if (!by_copy)
+		return 0;
+	bpf_core_read(&pid, sizeof(pid), &task->thread_pid);
+	if (!pid || BPF_CORE_READ(pid, level) < depth)
+		return 0;
+	const char *numbers = (const char *)__builtin_preserve_access_index(&pid->numbers);
+
+	bpf_probe_read_kernel(&nr, sizeof(nr), numbers + depth * bpf_core_type_size(struct upid));
+	return (__u32)nr;
+}
+
+/* Byte by byte: no helper, which lockdown may forbid. */
+static __always_inline void task_copy_comm(char to[16], const struct task_struct *task)
+{
+#pragma unroll
+	for (int i = 0; i < 16; i++)
+		to[i] = task->comm[i];
+}
+
+/* The control group that has it: in version 2's hierarchy, or that of version 1 with the cpu
+ * controller (the root, 1, for an autogroup). */
+static __always_inline __u64 task_cgroup_id(struct task_struct *task, bool is_unified)
+{
+	struct cgroup *group = is_unified ? task->cgroups->dfl_cgrp :
+		task->sched_task_group->css.cgroup;
+
+	return group ? group->kn->id : 1;
 }
 
 #define KERNEL_GET(by_copy, p, field) ((by_copy) ? BPF_CORE_READ(p, field) : (p)->field)

@@ -2,6 +2,8 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
+#include <stddef.h>
+
 const char *bpf_library_version(void);
 
 /*
@@ -18,6 +20,26 @@ int bpf_fail(int err, const char *what);
 
 /* The load was refused with EPERM: what it lacks, for the person who has to unlock it. */
 int bpf_fail_refused(int err);
+
+/*
+ * Why programs that need task local storage in tracing did not load, with what would unlock it:
+ * -EPERM a capability is missing or something refuses, -ENOSYS no bpf(), -EINVAL Linux before 5.12,
+ * -ENOENT no kernel BTF. err: as libbpf gave it, positive.
+ */
+int bpf_explain_load(int err);
+
+/*
+ * Runs an iterator once (kernel/bpf/bpf_iter.c) and hands over its rows one by one; bytes that make
+ * no whole row are -EIO. each NULL: rows are passed over. 0 or -errno with fail text.
+ */
+int bpf_iterate(int link_fd, size_t row_size, void (*each)(const void *row, void *arg), void *arg);
+
+/* A map as bpf(2) has it: 0 or -errno, no text. next: from NULL is the first key, -ENOENT the end. */
+int bpf_map_next(int map_fd, const void *key, void *next);
+int bpf_map_get(int map_fd, const void *key, void *value);     /* per-CPU: all possible CPUs' */
+int bpf_map_put(int map_fd, const void *key, const void *value);
+int bpf_map_remove(int map_fd, const void *key);
+int bpf_possible_cpus(void);           /* how many values bpf_map_get has of a per-CPU map */
 
 /*
  * May we load a program of the kind tracing needs? Loads a tracepoint program of two instructions

@@ -1,0 +1,387 @@
+/*
+ * How long threads wait for a CPU, as a histogram: of all, or by CPU, process, thread, cgroup.
+ *
+ * A wait begins as a thread is woken, or is switched out although it could run on, and ends as it
+ * is switched in. The scheduler keeps such a time itself (sched_info, the numbers behind
+ * /proc/TID/schedstat), but on the run queue's clock, which stands still between a wakeup that
+ * preempts and the switch: waits of microseconds are 0 there. So both ends are stamped here. Where
+ * an event was not told, the scheduler's stamp, last_queued, stands in.
+ */
+#include "bpf/kernel.h"
+#include "bpf/runqhist.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* One CPU writes at a time, under the lock of the thread's run queue. */
+struct book {
+	__u64 since_ns;        /* CLOCK_MONOTONIC when the wait began; 0: none goes on */
+	__u64 arrivals;        /* how often it had got a CPU then: is it still this wait? */
+	__u32 kind;            /* enum runqhist_kind */
+	__u32 involuntary;     /* its switches of that kind when it last got a CPU */
+};
+
+/* Opened when a thread is made and for those there are at the start, where memory may be had. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct book);
+} books SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct runqhist_value);
+} by_cpu SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);        /* user space says how many */
+	__type(key, struct runqhist_key);
+	__type(value, struct runqhist_value);
+} by_key SEC(".maps");
+
+/* Filters: process and thread ids of the first pid namespace, ids of control groups, names. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32);
+} pids SEC(".maps"), tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, char[16]);
+	__type(value, __u32);          /* enum runqhist_verdict */
+} names SEC(".maps");
+
+const volatile __u32 by;               /* enum runqhist_by */
+const volatile __u32 kinds = 3;        /* bit per enum runqhist_kind */
+const volatile bool has_ids, has_groups, has_names;
+const volatile bool is_unified;        /* control groups are those of version 2 */
+/* Under lockdown=confidentiality no memory may be copied: ids in a pid namespace are unknown. */
+const volatile bool may_copy = true;
+
+struct runqhist_counts counts;
+__u32 turn;                            /* counts intervals */
+__u32 missing;                         /* RUNQHIST_NO_* */
+__u32 level;                           /* depth of the reader's pid namespace */
+bool is_started;                       /* every thread ought to have a book now */
+
+#define COUNT(what) __sync_fetch_and_add(&counts.what, 1)
+
+static __always_inline __u32 find_missing(void)
+{
+	struct cfs_rq *cfs_rq = NULL;
+	struct task_struct *task = NULL;
+	__u32 found = 0;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(cfs_rq->rq) ||
+	    !bpf_core_field_exists(task->sched_task_group))
+		found |= RUNQHIST_NO_GROUPS;
+	if (!bpf_core_field_exists(task->sched_info.last_queued))
+		found |= RUNQHIST_NO_INFO;
+	if (!bpf_core_field_exists(task->on_cpu))
+		found |= RUNQHIST_NO_SMP;
+	return found;
+}
+
+static __always_inline __u64 at_least_zero(__u64 a, __u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static __always_inline void find_key(struct runqhist_key *key, struct task_struct *task)
+{
+	switch (by) {
+	case RUNQHIST_CPU:
+		key->id = (__u64)task->se.cfs_rq->rq->cpu;
+		break;
+	case RUNQHIST_PROCESS:
+		key->id = (__u32)task->tgid;
+		key->start_ns = task->group_leader->start_boottime;
+		break;
+	case RUNQHIST_THREAD:
+		key->id = (__u32)task->pid | (__u64)task->tgid << 32;
+		key->start_ns = task->start_boottime;
+		break;
+	case RUNQHIST_CGROUP:
+		key->id = task_cgroup_id(task, is_unified);
+		break;
+	}
+}
+
+static __always_inline bool has_chosen_name(struct task_struct *task)
+{
+	__u32 ask = RUNQHIST_ASK;
+	char name[16];
+
+	task_copy_comm(name, task);
+	const __u32 *verdict = bpf_map_lookup_elem(&names, name);
+
+	if (!verdict)
+		bpf_map_update_elem(&names, name, &ask, BPF_NOEXIST);
+	if (!verdict || *verdict == RUNQHIST_ASK)
+		COUNT(undecided);
+	return verdict && *verdict == RUNQHIST_YES;
+}
+
+/* What never changes with a thread's life; the rest is below. */
+static __always_inline bool has_chosen_id(const struct task_struct *task)
+{
+	const __u32 pid = (__u32)task->tgid, tid = (__u32)task->pid;
+
+	return !has_ids || bpf_map_lookup_elem(&pids, &pid) || bpf_map_lookup_elem(&tids, &tid);
+}
+
+static __always_inline bool is_chosen_now(struct task_struct *task)
+{
+	if (has_groups) {
+		const __u64 id = task_cgroup_id(task, is_unified);
+
+		if (!bpf_map_lookup_elem(&groups, &id))
+			return false;
+	}
+	return !has_names || has_chosen_name(task);
+}
+
+static __always_inline unsigned bucket_of(__u64 ns)
+{
+	__u64 rest = ns;
+	unsigned e = 0;
+
+	if (ns < 8)
+		return (unsigned)ns;
+	if (rest >> 32)
+		e += 32, rest >>= 32;
+	if (rest >> 16)
+		e += 16, rest >>= 16;
+	if (rest >> 8)
+		e += 8, rest >>= 8;
+	if (rest >> 4)
+		e += 4, rest >>= 4;
+	if (rest >> 2)
+		e += 2, rest >>= 2;
+	if (rest >> 1)
+		e += 1;
+	return (e - 2) * 8 + (unsigned)(ns >> (e - 3) & 7);
+}
+
+static const struct runqhist_value no_waits;
+
+static __always_inline struct runqhist_value *value_of(struct task_struct *task)
+{
+	struct runqhist_key key = {};
+	const __u32 first = 0;
+
+	if (by == RUNQHIST_ALL || by == RUNQHIST_CPU)
+		return bpf_map_lookup_elem(&by_cpu, &first);
+	find_key(&key, task);
+	struct runqhist_value *value = bpf_map_lookup_elem(&by_key, &key);
+
+	if (value)
+		return value;
+	bpf_map_update_elem(&by_key, &key, &no_waits, BPF_NOEXIST);
+	value = bpf_map_lookup_elem(&by_key, &key);
+	if (!value) {
+		COUNT(dropped);
+		return NULL;
+	}
+	value->tid = task_nr(task, level, may_copy);
+	value->tgid = task_nr(task->group_leader, level, may_copy);
+	return value;
+}
+
+static __always_inline void add_wait(struct runqhist_value *value, __u64 wait,
+				     enum runqhist_kind kind)
+{
+	unsigned bucket = bucket_of(wait);
+	const __u32 now = turn, slot = now & 1;
+
+	if (bucket >= RUNQHIST_BUCKETS)
+		bucket = RUNQHIST_BUCKETS - 1;
+	barrier_var(bucket);
+	if (bucket >= RUNQHIST_BUCKETS)
+		return;
+	if (by == RUNQHIST_PROCESS || by == RUNQHIST_CGROUP) {
+		__sync_fetch_and_add(&value->buckets[bucket], 1);
+		__sync_fetch_and_add(&value->count[kind], 1);
+		__sync_fetch_and_add(&value->sum_ns[kind], wait);
+	} else {
+		value->buckets[bucket]++;
+		value->count[kind]++;
+		value->sum_ns[kind] += wait;
+	}
+	if (value->turn_of[slot] != now) {
+		value->turn_of[slot] = now;
+		value->max_ns[slot] = 0;
+	}
+	if (wait > value->max_ns[slot])
+		value->max_ns[slot] = wait;
+}
+
+static __always_inline void begin_wait(struct task_struct *task, enum runqhist_kind kind,
+				       __u64 now)
+{
+	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
+
+	if (!book)
+		return;
+	if (book->since_ns) {
+		/* preempted before it could sleep, now woken: it waits already */
+		if (kind == RUNQHIST_WOKEN && book->arrivals == task->sched_info.pcount)
+			return;
+		COUNT(missed);
+	}
+	book->since_ns = now;
+	book->arrivals = task->sched_info.pcount;
+	book->kind = kind;
+}
+
+/* The wait that ends, on the scheduler's clock, for one whose begin was not told. */
+static __always_inline __u64 queued_ns(const struct task_struct *task)
+{
+	const __u64 queued = task->sched_info.last_queued;
+
+	return queued ? at_least_zero(task->se.cfs_rq->rq->clock, queued) : 0;
+}
+
+static __always_inline __u64 end_wait(struct task_struct *task, __u64 now,
+				      enum runqhist_kind *kind)
+{
+	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
+	const __u32 involuntary = (__u32)task->nivcsw;
+	__u64 wait;
+
+	*kind = RUNQHIST_WOKEN;
+	if (book && book->since_ns && book->arrivals == task->sched_info.pcount) {
+		wait = at_least_zero(now, book->since_ns);
+		*kind = book->kind ? RUNQHIST_PREEMPTED : RUNQHIST_WOKEN;
+	} else {
+		wait = queued_ns(task);
+		if (book && book->involuntary != involuntary)
+			*kind = RUNQHIST_PREEMPTED;
+		if (is_started)
+			COUNT(repaired);
+	}
+	if (book) {
+		book->since_ns = 0;
+		book->involuntary = involuntary;
+	}
+	return wait;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	const __u64 now = bpf_ktime_get_ns();
+	enum runqhist_kind kind;
+
+	if (find_missing())
+		return 0;
+	if (prev->pid && task_is_runnable(prev) && has_chosen_id(prev))
+		begin_wait(prev, RUNQHIST_PREEMPTED, now);
+	if (!next->pid || !has_chosen_id(next))
+		return 0;
+	const __u64 wait = end_wait(next, now, &kind);
+
+	if (!is_chosen_now(next) || !(kinds & 1u << kind))
+		return 0;
+	struct runqhist_value *value = value_of(next);
+
+	if (!value)
+		return 0;
+	if (by == RUNQHIST_THREAD)
+		task_copy_comm(value->comm, next);
+	else if (by == RUNQHIST_PROCESS)
+		task_copy_comm(value->comm, next->group_leader);
+	add_wait(value, wait, kind);
+	return 0;
+}
+
+/* Woken while still on its CPU, before it could sleep: it just goes on. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	if (find_missing())
+		return 0;
+	if (!task->on_cpu && has_chosen_id(task))
+		begin_wait(task, RUNQHIST_WOKEN, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	if (find_missing())
+		return 0;
+	if (has_chosen_id(task))
+		begin_wait(task, RUNQHIST_WOKEN, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* All threads pass here before they run; sched_process_fork does not see those of io_uring. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_new, struct task_struct *task)
+{
+	if (task->pid)
+		bpf_task_storage_get(&books, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+/* ---- the reader's side: runs once for each thread the reader's pid namespace has ---- */
+
+static __always_inline void open_book(struct task_struct *task)
+{
+	/* one that waits now has its begin yet to be told: not made up here, where it may end */
+	struct book book = { .involuntary = (__u32)task->nivcsw };
+
+	bpf_task_storage_get(&books, task, &book, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* The wait that goes on. */
+static __always_inline __u64 pending_of(struct task_struct *task, const struct book *book)
+{
+	if (!task->sched_info.last_queued)
+		return 0;
+	if (book && book->since_ns && book->arrivals == task->sched_info.pcount)
+		return at_least_zero(bpf_ktime_get_ns(), book->since_ns);
+	return queued_ns(task);
+}
+
+SEC("iter/task")
+int each_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct runqhist_task row = {};
+
+	if (!task)
+		return 0;
+	missing = find_missing();
+	if (find_missing())
+		return 0;
+	level = bpf_get_current_task_btf()->thread_pid->level;
+	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
+
+	if (!book)
+		open_book(task);
+	find_key(&row.key, task);
+	row.tid = (__u32)task->pid;
+	row.tgid = (__u32)task->tgid;
+	row.own_tid = task_nr(task, level, may_copy);
+	row.own_tgid = task_nr(task->group_leader, level, may_copy);
+	task_copy_comm(row.comm, task);
+	row.is_chosen = has_chosen_id(task) && is_chosen_now(task);
+	row.pending_ns = pending_of(task, book);
+	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
+	return 0;
+}
