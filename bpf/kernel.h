@@ -104,7 +104,7 @@ struct task_struct {
 	struct task_group *sched_task_group;   /* CONFIG_CGROUP_SCHED */
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
-	unsigned long nivcsw;          /* switches although it could have run on, sched_yield's too */
+	unsigned long nivcsw;          /* switches although it could have run on */
 	struct css_set *cgroups;       /* CONFIG_CGROUPS */
 	char comm[16];
 	__u64 start_boottime; /* real_start_time before 5.5, where none of our programs loads */
@@ -237,8 +237,8 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 }
 
 /*
- * Its number in the pid namespace of that depth, 0 if it is not in it. numbers[] was an array of one
- * until 6.5, then of no size: count from its start. by_copy: memory may be copied; if not, only
+ * Its number in the pid namespace of that depth, 0 if it is not in it. numbers[] was an array of
+ * one until 6.5, then of no size: count from its start. by_copy: memory may be copied; if not, only
  * depth 0 has an answer.
  */
 static __always_inline __u32 task_nr(struct task_struct *task, __u32 depth, bool by_copy)

@@ -12,21 +12,19 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* One CPU writes at a time, under the lock of the thread's run queue. */
-struct book {
+/*
+ * The wait of one thread. Written under the lock of its run queue, but threads whose numbers are a
+ * multiple of SLOTS apart share a slot: who finds another one's there takes last_queued instead.
+ */
+struct slot {
+	__u32 pid;             /* whose it is; 0 while it is being written */
+	__u32 arrivals;        /* how often it had got a CPU then: is it still this wait? */
 	__u64 since_ns;        /* CLOCK_MONOTONIC when the wait began; 0: none goes on */
-	__u64 arrivals;        /* how often it had got a CPU then: is it still this wait? */
 	__u32 kind;            /* enum runqhist_kind */
 	__u32 involuntary;     /* its switches of that kind when it last got a CPU */
 };
-
-/* Opened when a thread is made and for those there are at the start, where memory may be had. */
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct book);
-} books SEC(".maps");
+#define SLOTS 65536
+static struct slot slots[SLOTS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -75,7 +73,7 @@ struct runqhist_counts counts;
 __u32 turn;                            /* counts intervals */
 __u32 missing;                         /* RUNQHIST_NO_* */
 __u32 level;                           /* depth of the reader's pid namespace */
-bool is_started;                       /* every thread ought to have a book now */
+__u64 started_ns;                      /* CLOCK_MONOTONIC: what began before could not be told */
 
 #define COUNT(what) __sync_fetch_and_add(&counts.what, 1)
 
@@ -229,22 +227,38 @@ static __always_inline void add_wait(struct runqhist_value *value, __u64 wait,
 		value->max_ns[slot] = wait;
 }
 
-static __always_inline void begin_wait(struct task_struct *task, enum runqhist_kind kind,
+#define BARRIER() asm volatile("" ::: "memory")
+
+static __always_inline struct slot *slot_of(const struct task_struct *task)
+{
+	return &slots[(__u32)task->pid & (SLOTS - 1)];
+}
+
+static __always_inline bool is_this_wait(const struct slot *slot, const struct task_struct *task)
+{
+	return slot->pid == (__u32)task->pid && slot->since_ns &&
+		slot->arrivals == (__u32)task->sched_info.pcount;
+}
+
+static __always_inline void begin_wait(const struct task_struct *task, enum runqhist_kind kind,
 				       __u64 now)
 {
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
+	struct slot *slot = slot_of(task);
 
-	if (!book)
-		return;
-	if (book->since_ns) {
+	if (slot->pid == (__u32)task->pid && slot->since_ns) {
 		/* preempted before it could sleep, now woken: it waits already */
-		if (kind == RUNQHIST_WOKEN && book->arrivals == task->sched_info.pcount)
+		if (kind == RUNQHIST_WOKEN && is_this_wait(slot, task))
 			return;
 		COUNT(missed);
 	}
-	book->since_ns = now;
-	book->arrivals = task->sched_info.pcount;
-	book->kind = kind;
+	slot->pid = 0;
+	BARRIER();
+	slot->since_ns = now;
+	slot->arrivals = (__u32)task->sched_info.pcount;
+	slot->kind = kind;
+	slot->involuntary = (__u32)task->nivcsw;
+	BARRIER();
+	slot->pid = (__u32)task->pid;
 }
 
 /* The wait that ends, on the scheduler's clock, for one whose begin was not told. */
@@ -255,27 +269,28 @@ static __always_inline __u64 queued_ns(const struct task_struct *task)
 	return queued ? at_least_zero(task->se.cfs_rq->rq->clock, queued) : 0;
 }
 
-static __always_inline __u64 end_wait(struct task_struct *task, __u64 now,
+static __always_inline __u64 end_wait(const struct task_struct *task, __u64 now,
 				      enum runqhist_kind *kind)
 {
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
+	struct slot *slot = slot_of(task);
 	const __u32 involuntary = (__u32)task->nivcsw;
 	__u64 wait;
 
 	*kind = RUNQHIST_WOKEN;
-	if (book && book->since_ns && book->arrivals == task->sched_info.pcount) {
-		wait = at_least_zero(now, book->since_ns);
-		*kind = book->kind ? RUNQHIST_PREEMPTED : RUNQHIST_WOKEN;
+	if (is_this_wait(slot, task)) {
+		wait = at_least_zero(now, slot->since_ns);
+		if (slot->kind)
+			*kind = RUNQHIST_PREEMPTED;
 	} else {
 		wait = queued_ns(task);
-		if (book && book->involuntary != involuntary)
+		if (slot->pid == (__u32)task->pid && slot->involuntary != involuntary)
 			*kind = RUNQHIST_PREEMPTED;
-		if (is_started)
+		if (now - wait > started_ns)
 			COUNT(repaired);
 	}
-	if (book) {
-		book->since_ns = 0;
-		book->involuntary = involuntary;
+	if (slot->pid == (__u32)task->pid) {
+		slot->since_ns = 0;
+		slot->involuntary = involuntary;
 	}
 	return wait;
 }
@@ -329,33 +344,17 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	return 0;
 }
 
-/* All threads pass here before they run; sched_process_fork does not see those of io_uring. */
-SEC("tp_btf/task_newtask")
-int BPF_PROG(on_new, struct task_struct *task)
-{
-	if (task->pid)
-		bpf_task_storage_get(&books, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	return 0;
-}
-
 /* ---- the reader's side: runs once for each thread the reader's pid namespace has ---- */
 
-static __always_inline void open_book(struct task_struct *task)
-{
-	/* one that waits now has its begin yet to be told: not made up here, where it may end */
-	struct book book = { .involuntary = (__u32)task->nivcsw };
-
-	bpf_task_storage_get(&books, task, &book, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
 /* The wait that goes on. */
-static __always_inline __u64 pending_of(struct task_struct *task, const struct book *book)
+static __always_inline __u64 pending_of(const struct task_struct *task)
 {
+	const struct slot *slot = slot_of(task);
+
 	if (!task->sched_info.last_queued)
 		return 0;
-	if (book && book->since_ns && book->arrivals == task->sched_info.pcount)
-		return at_least_zero(bpf_ktime_get_ns(), book->since_ns);
-	return queued_ns(task);
+	return is_this_wait(slot, task) ? at_least_zero(bpf_ktime_get_ns(), slot->since_ns) :
+		queued_ns(task);
 }
 
 SEC("iter/task")
@@ -370,10 +369,6 @@ int each_task(struct bpf_iter__task *ctx)
 	if (find_missing())
 		return 0;
 	level = bpf_get_current_task_btf()->thread_pid->level;
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
-
-	if (!book)
-		open_book(task);
 	find_key(&row.key, task);
 	row.tid = (__u32)task->pid;
 	row.tgid = (__u32)task->tgid;
@@ -381,7 +376,7 @@ int each_task(struct bpf_iter__task *ctx)
 	row.own_tgid = task_nr(task->group_leader, level, may_copy);
 	task_copy_comm(row.comm, task);
 	row.is_chosen = has_chosen_id(task) && is_chosen_now(task);
-	row.pending_ns = pending_of(task, book);
+	row.pending_ns = pending_of(task);
 	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
 	return 0;
 }

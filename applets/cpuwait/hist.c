@@ -30,7 +30,7 @@ struct wait_row {
 		COL(struct wait_row, woken, "WOKEN", ROLE_COUNTER_DELTA, UNIT_COUNT, \
 		    "of them, those that began with a wakeup"), \
 		COL(struct wait_row, preempted, "PREEMPTED", ROLE_COUNTER_DELTA, UNIT_COUNT, \
-		    "those that began as another task got its CPU, although it could have run on"), \
+		    "those that began as it lost the CPU, although it could have run on"), \
 		COL(struct wait_row, mean_ns, "MEAN", ROLE_GAUGE, UNIT_NS, "average wait"), \
 		COL(struct wait_row, p50_ns, "P50", ROLE_GAUGE, UNIT_NS, \
 		    "half of the waits are at most this long (an eighth off at most)"), \
@@ -274,16 +274,11 @@ static enum runqhist_by key_kind(void)
 	return RUNQHIST_ALL;
 }
 
-static int start(int argc, char **argv)
+static struct runqhist_config asked_config(void)
 {
 	const struct selection *s = &cpuwait.selection;
-	int err = selection_start(argc, argv);
 
-	looks_done = 0;
-	if (err < 0 || !src_is_live())
-		return err;
-	cgroup_find(src_arena(), &cpuwait.layout);
-	const struct runqhist_config config = {
+	return (struct runqhist_config){
 		.by = key_kind(),
 		.has_woken = !only || !strcmp(only, "woken"),
 		.has_preempted = !only || !strcmp(only, "preempted"),
@@ -295,6 +290,18 @@ static int start(int argc, char **argv)
 		.has_groups = s->cgroup != NULL,
 		.is_chosen = s->comm ? is_chosen_name : NULL,
 	};
+
+}
+
+static int start(int argc, char **argv)
+{
+	int err = selection_start(argc, argv);
+
+	looks_done = 0;
+	if (err < 0 || !src_is_live())
+		return err;
+	cgroup_find(src_arena(), &cpuwait.layout);
+	const struct runqhist_config config = asked_config();
 
 	err = runqhist_open(&config);
 	/* a kernel that can't is not a mistake of who typed */
@@ -419,7 +426,7 @@ static void show_counted(struct out *out, const struct runqhist_counts *c)
 	out_line(out, "counted", "%s; time out of quota is in it (cpuwait --exact tells it apart)",
 		 !only ? "waits after a wakeup and after losing the CPU"
 		 : !strcmp(only, "woken") ? "waits after a wakeup"
-					  : "waits after losing the CPU (preempted, or it yielded)");
+					  : "waits after losing the CPU");
 	if (c->repaired)
 		out_line(out, "repaired",
 			 "%s waits whose begin was not reported: the scheduler's own count stands "
@@ -428,8 +435,8 @@ static void show_counted(struct out *out, const struct runqhist_counts *c)
 		out_line(out, "missed", "%s waits whose end was not reported",
 			 human_count_u64(a, c->missed));
 	if (c->dropped)
-		out_missing(out, "%s waits are not counted: no room for more than %s rows",
-			    human_count_u64(a, c->dropped), by ? by : "");
+		out_missing(out, "%s waits are not counted: there was no room for whose they were",
+			    human_count_u64(a, c->dropped));
 	if (c->undecided)
 		out_note(out, "%s waits are not counted: of threads with a new name, before -C was "
 			      "asked about it", human_count_u64(a, c->undecided));
@@ -465,7 +472,9 @@ static int look(struct out *out)
 	if (err < 0)
 		return err;
 	runqhist_judge_names();
-	err = runqhist_read(&rows, &count, &counts);
+	const struct runqhist_config config = asked_config();
+
+	err = runqhist_read(&config, &rows, &count, &counts);
 	if (err < 0)
 		return err;
 	if (!looks_done++ && !src_frame()->is_only)

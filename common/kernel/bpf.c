@@ -132,16 +132,15 @@ static bool is_older_than(unsigned major, unsigned minor)
 		(a < major || (a == major && b < minor));
 }
 
-int bpf_explain_load(int err)
+int bpf_explain_load(int err, const char *needs, unsigned minor)
 {
 	if (err == EPERM)
 		/* the verifier's own refusals are EACCES and EINVAL */
 		return bpf_fail_refused(err);
 	if (err == ENOSYS)
 		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
-	if (is_older_than(5, 12))
-		return fail(EINVAL,
-			    "needs task local storage in tracing programs: Linux 5.12, this is %s",
+	if (is_older_than(5, minor))
+		return fail(EINVAL, "needs %s: Linux 5.%u, this is %s", needs, minor,
 			    src_uname()->release);
 	bpf_fail(err, "loading the BPF programs");
 	char *text = mem_strdup(fail_text());

@@ -22,11 +22,11 @@ int bpf_fail(int err, const char *what);
 int bpf_fail_refused(int err);
 
 /*
- * Why programs that need task local storage in tracing did not load, with what would unlock it:
- * -EPERM a capability is missing or something refuses, -ENOSYS no bpf(), -EINVAL Linux before 5.12,
- * -ENOENT no kernel BTF. err: as libbpf gave it, positive.
+ * Why programs did not load that need what Linux 5.minor brought, with what would unlock it: -EPERM
+ * a capability is missing or something refuses, -ENOSYS no bpf(), -EINVAL an older kernel, -ENOENT
+ * no kernel BTF. err: as libbpf gave it, positive. needs: "task local storage in tracing programs".
  */
-int bpf_explain_load(int err);
+int bpf_explain_load(int err, const char *needs, unsigned minor);
 
 /*
  * Runs an iterator once (kernel/bpf/bpf_iter.c) and hands over its rows one by one; bytes that make
@@ -34,7 +34,7 @@ int bpf_explain_load(int err);
  */
 int bpf_iterate(int link_fd, size_t row_size, void (*each)(const void *row, void *arg), void *arg);
 
-/* A map as bpf(2) has it: 0 or -errno, no text. next: from NULL is the first key, -ENOENT the end. */
+/* A map as bpf(2) has it: 0 or -errno, no text. next of NULL: the first key; -ENOENT: the end. */
 int bpf_map_next(int map_fd, const void *key, void *next);
 int bpf_map_get(int map_fd, const void *key, void *value);     /* per-CPU: all possible CPUs' */
 int bpf_map_put(int map_fd, const void *key, const void *value);

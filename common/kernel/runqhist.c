@@ -23,6 +23,7 @@
 #define KEYS_SPARE 2048
 #define NAMES_MAX 4096
 #define GROUPS_MAX 65536
+#define ROWS_MAX (2 * KEYS_MAX)        /* those there is room for, and those that only wait */
 
 static struct runqhist_counts counts;
 
@@ -147,7 +148,7 @@ int runqhist_parse(struct text reply, struct arena *arena, const struct runqhist
 			*count = n;
 			return 0;
 		}
-		if (n == KEYS_MAX + GROUPS_MAX || line.len + 1 < LINE_LEAST || !scan_row(line, arena, &r[n]))
+		if (n == ROWS_MAX || line.len + 1 < LINE_LEAST || !scan_row(line, arena, &r[n]))
 			break;
 		n++;
 	}
@@ -352,11 +353,16 @@ static int runqhist_fetch(void *arg, struct buf *reply)
 	return 0;
 }
 
-int runqhist_read(const struct runqhist_row **rows, size_t *count,
-		  const struct runqhist_counts **c)
+int runqhist_read(const struct runqhist_config *asked, const struct runqhist_row **rows,
+		  size_t *count, const struct runqhist_counts **c)
 {
+	static const char *const names[] = { "all", "cpu", "process", "thread", "cgroup" };
+	const char *key = arena_printf(src_arena(), "bpf runqhist %s %s%s%s", names[asked->by],
+				       asked->has_woken ? "woken" : "",
+				       asked->has_woken && asked->has_preempted ? "," : "",
+				       asked->has_preempted ? "preempted" : "");
 	struct text reply;
-	int err = src_call("bpf runqhist", runqhist_fetch, NULL, &reply);
+	int err = src_call(key, runqhist_fetch, NULL, &reply);
 
 	*c = &counts;
 	return err ? err : runqhist_parse(reply, src_arena(), rows, count, &counts);
@@ -414,6 +420,7 @@ static int start(void)
 		{ config.pids, config.pid_count, is_found },
 		{ config.tids, config.tid_count, is_found + config.pid_count },
 	};
+	program->bss->started_ns = src_now_ns();
 	int err = -runqhist_bpf__attach(program);
 
 	if (err)
@@ -431,8 +438,6 @@ static int start(void)
 	if (!err)
 		err = check_found(&asked[1], "thread");
 	free(is_found);
-	/* in a pid namespace others have threads, too, that were not looked at */
-	program->bss->is_started = !program->bss->level;
 	runqhist_judge_names();
 	return err;
 }
@@ -445,7 +450,8 @@ static uint32_t keys_wanted(void)
 		return 1;
 	pids_read_host(&host);
 	const uint64_t threads = host.threads == NA_U64 ? 0 : host.threads,
-		       wanted = config.by == RUNQHIST_CGROUP ? KEYS_SPARE : 2 * threads + KEYS_SPARE;
+		       more = config.by == RUNQHIST_CGROUP ? 0 : 2 * threads,
+		       wanted = more + KEYS_SPARE;
 
 	return wanted > KEYS_MAX ? KEYS_MAX : (uint32_t)wanted;
 }
@@ -490,7 +496,7 @@ int runqhist_open(const struct runqhist_config *wanted)
 		err = load(false);
 	}
 	if (err)
-		err = bpf_explain_load(err);
+		err = bpf_explain_load(err, "BPF task iterators", 8);
 	else
 		err = start();
 	if (err)

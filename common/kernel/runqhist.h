@@ -49,11 +49,12 @@ void runqhist_judge_names(void);
 
 /*
  * What came since the read before (the first: since runqhist_open), in no order; also what was
- * missed meanwhile. Through the source as the call "bpf runqhist"; lives until the frame's end.
+ * missed meanwhile. Through the source as the call "bpf runqhist BY KINDS" ("bpf runqhist all
+ * woken,preempted"), so that a saved run is not taken for another; lives until the frame's end.
  * -ENOENT: not open, or the replayed run has none.
  */
-int runqhist_read(const struct runqhist_row **rows, size_t *count,
-		  const struct runqhist_counts **counts);
+int runqhist_read(const struct runqhist_config *asked, const struct runqhist_row **rows,
+		  size_t *count, const struct runqhist_counts **counts);
 
 /*
  * The call's reply: for each key "ID TGID TID COMM_HEX WOKEN WOKEN_NS PREEMPTED PREEMPTED_NS MAX_NS

@@ -180,7 +180,7 @@ int throttle_open(void)
 		err = load(false);
 	}
 	if (err) {
-		err = bpf_explain_load(err);
+		err = bpf_explain_load(err, "task local storage in tracing programs", 12);
 		throttle_close();
 		return err;
 	}
