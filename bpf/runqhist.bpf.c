@@ -98,6 +98,14 @@ static __always_inline __u64 at_least_zero(__u64 a, __u64 b)
 	return a > b ? a - b : 0;
 }
 
+/* Its number where the reader is; 0 if it has none there. */
+static __always_inline __u32 own_nr(struct task_struct *task)
+{
+	if (!level)
+		return (__u32)task->pid;
+	return may_copy ? (__u32)pid_nr(task->thread_pid, level) : 0;
+}
+
 static __always_inline void find_key(struct runqhist_key *key, struct task_struct *task)
 {
 	switch (by) {
@@ -194,8 +202,8 @@ static __always_inline struct runqhist_value *value_of(struct task_struct *task)
 		COUNT(dropped);
 		return NULL;
 	}
-	value->tid = task_nr(task, level, may_copy);
-	value->tgid = task_nr(task->group_leader, level, may_copy);
+	value->tid = own_nr(task);
+	value->tgid = own_nr(task->group_leader);
 	return value;
 }
 
@@ -372,8 +380,8 @@ int each_task(struct bpf_iter__task *ctx)
 	find_key(&row.key, task);
 	row.tid = (__u32)task->pid;
 	row.tgid = (__u32)task->tgid;
-	row.own_tid = task_nr(task, level, may_copy);
-	row.own_tgid = task_nr(task->group_leader, level, may_copy);
+	row.own_tid = own_nr(task);
+	row.own_tgid = own_nr(task->group_leader);
 	task_copy_comm(row.comm, task);
 	row.is_chosen = has_chosen_id(task) && is_chosen_now(task);
 	row.pending_ns = pending_of(task);
