@@ -1,0 +1,27 @@
+/*
+ * offcpu: where do threads wait, for what, and who ends the wait?
+ */
+#include "applets/offcpu/offcpu.h"
+
+static const struct mode *const modes[] = {
+	&window_mode, NULL,
+};
+
+const struct finding_kind offcpu_findings[] = {
+	{ "offcpu.lock", "now",
+	  "threads wait for one mutex or rwlock, at least 2 at once, at least 10 % of all time "
+	  "off the CPU that is not idle" },
+	{ "offcpu.disk", "now",
+	  "at least 20 % of all time off the CPU that is not idle is spent waiting for disks" },
+	{ "offcpu.lost-stacks", "note", "at least 0.1 % of the time has no stack: no room for it" },
+	{ "offcpu.no-frame-pointers", "note",
+	  "at least 20 % of the time of user threads has stacks that end early" },
+	{ NULL, NULL, NULL },
+};
+
+const struct applet applet_offcpu = {
+	.name = "offcpu",
+	.summary = "where threads wait, for what, and who wakes them",
+	.modes = modes,
+	.findings = offcpu_findings,
+};
