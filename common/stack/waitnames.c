@@ -348,8 +348,8 @@ static uint32_t stack_number(struct waitnames *n, const uint32_t *frames, uint32
 static bool is_machinery(const char *name)
 {
 	static const char *const names[] = {
-		"__schedule", "__switch_to_asm", "__switch_to", "__traceiter_", "__bpf_trace_",
-		"bpf_", "trampoline_", "__bpf_prog_", "stack_trace_save",
+		"__schedule", "__switch_to_asm", "__switch_to", "__traceiter_", "__bpf_", "bpf_",
+		"trampoline_", "stack_trace_save",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
