@@ -50,7 +50,7 @@ static const char *root_of(struct arena *a, const struct wait_thread *t)
 	case BY_COMM:
 		break;
 	}
-	return t->comm;
+	return *t->comm ? t->comm : "[nameless]";
 }
 
 struct group_key {

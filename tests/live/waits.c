@@ -6,7 +6,8 @@
  *	                   `downstream`, which takes 40 ms to answer: "wait_for_lock NS COUNT"
  *	fsync FILE N       write_through: "write_through NS COUNT"
  *	pingpong N         two processes and two pipes: "turn NS COUNT" of the first
- *	spin N MS          N threads on one CPU, until each used MS of it: "spin NS COUNT", wall - CPU
+ *	spin N MS          N threads on one CPU, until each used MS of it:
+ *	                   "spin NS COUNT", wall - CPU
  *	asleep             until a signal comes
  *	threads N          N threads, 50 at once, that rest 1 ms: "rest NS COUNT"
  *	forks N            N times this program, one after the other, as `brief`: "child NS COUNT"
@@ -338,7 +339,9 @@ static void *named(void *name)
 
 static void hostile_names(void)
 {
-	static char names[][16] = { "a;b c", "x\ny\tz", "\033[31mred", "\\\"<&>'", "\377\376bad", "" };
+	static char names[][16] = {
+		"a;b c", "x\ny\tz", "\033[31mred", "\\\"<&>'", "\377\376bad", "",
+	};
 	pthread_t threads[sizeof(names) / sizeof(*names)];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -350,14 +353,16 @@ static void hostile_names(void)
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	const int n = argc > 2 ? atoi(argv[argc > 3 && !strcmp(mode, "fsync") ? 3 : 2]) : 0;
+	const char *first = argc > 2 ? argv[2] : "0", *second = argc > 3 ? argv[3] : "0";
+	const int n = (int)strtol(strcmp(mode, "fsync") != 0 ? first : second, NULL, 10);
+	const long m = strtol(second, NULL, 10);
 
 	if (!strcmp(mode, "sleeps") && argc > 3) {
 		for (int i = 0; i < n; i++)
-			nap(atoi(argv[3]));
+			nap(m);
 		tell("nap");
 	} else if (!strcmp(mode, "convoy") && argc > 3) {
-		convoy(n, atoi(argv[3]));
+		convoy(n, (int)m);
 	} else if (!strcmp(mode, "fsync") && argc > 3) {
 		const int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
@@ -367,7 +372,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(mode, "pingpong")) {
 		pingpong(n);
 	} else if (!strcmp(mode, "spin") && argc > 3) {
-		spin_all(n, atoi(argv[3]));
+		spin_all(n, m);
 	} else if (!strcmp(mode, "asleep")) {
 		pause();
 	} else if (!strcmp(mode, "threads")) {
