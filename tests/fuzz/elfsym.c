@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Debian's libiberty loses 16 bytes for each Rust name with a Punycode that leads nowhere: not ours. */
+/* libiberty loses 16 bytes for each Rust name whose Punycode leads nowhere: not ours. */
 const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
