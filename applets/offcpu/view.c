@@ -185,6 +185,7 @@ void view_free(struct view *v)
 {
 	free(v->groups);
 	arena_free(&v->arena);
+	*v = (struct view){ 0 };
 }
 
 const char *view_where(struct arena *a, const struct waits *w, uint32_t stack, unsigned max)

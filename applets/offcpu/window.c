@@ -8,12 +8,16 @@
 #include "common/kernel/source.h"
 #include "common/report/redact.h"
 
+/* What rows are printed from: until the end. */
+static struct waits w;
+static struct view v;
+
 static int start(int argc, char **argv)
 {
 	return window_check(argc, argv);
 }
 
-static void tell_lost(struct out *out, const struct waits *w)
+static void tell_lost(struct out *out)
 {
 	static const struct {
 		const char *count, *text;
@@ -25,25 +29,25 @@ static void tell_lost(struct out *out, const struct waits *w)
 	struct arena *a = out_arena(out);
 
 	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++)
-		if (waits_count(w, lost[i].count))
-			out_missing(out, "%s %s", human_count_u64(a, waits_count(w, lost[i].count)),
+		if (waits_count(&w, lost[i].count))
+			out_missing(out, "%s %s", human_count_u64(a, waits_count(&w, lost[i].count)),
 				    lost[i].text);
 }
 
 /* Those that ended too soon are nobody's fault; those that may not be read are. */
-static void tell_nameless(struct out *out, const struct waits *w)
+static void tell_nameless(struct out *out)
 {
-	const uint64_t n = waits_count(w, "nameless");
+	const uint64_t n = waits_count(&w, "nameless");
 	const char *text = human_count_u64(out_arena(out), n);
 
-	if (n && waits_count(w, "refused"))
+	if (n && waits_count(&w, "refused"))
 		out_missing(out, "%s processes have no names: their maps may not be read", text);
 	else if (n)
 		out_note(out, "%s processes have no names: they ended before their maps were read",
 			 text);
 }
 
-static void tell_host(struct out *out, const struct view *v)
+static void tell_host(struct out *out)
 {
 	struct arena *a = out_arena(out);
 	const struct src_uname *u = src_uname();
@@ -51,22 +55,22 @@ static void tell_host(struct out *out, const struct view *v)
 	out_host(out, "offcpu  %s  %s  %s threads waited %s: asleep %s, woken and queued %s, "
 		 "preempted %s, of that throttled %s",
 		 redact_name(a, NAME_HOST, u->host ? u->host : "-"),
-		 human_ns(a, (double)v->waits->window_ns), human_count_u64(a, v->threads),
-		 human_ns(a, (double)v->total_ns), human_ns(a, (double)v->sleep_ns),
-		 human_ns(a, (double)v->wait_ns), human_ns(a, (double)v->preempted_ns),
-		 human_ns(a, (double)v->throttled_ns));
+		 human_ns(a, (double)w.window_ns), human_count_u64(a, v.threads),
+		 human_ns(a, (double)v.total_ns), human_ns(a, (double)v.sleep_ns),
+		 human_ns(a, (double)v.wait_ns), human_ns(a, (double)v.preempted_ns),
+		 human_ns(a, (double)v.throttled_ns));
 }
 
 /* What it cost, and what it repaired. */
-static void tell_cost(struct out *out, const struct waits *w)
+static void tell_cost(struct out *out)
 {
 	struct arena *a = out_arena(out);
 	struct rusage u;
 
 	out_line(out, "measured", "by %s: %s waits, %s repaired, %s stacks lost",
-		 w->engine ? w->engine : "-", human_count_u64(a, waits_count(w, "intervals")),
-		 human_count_u64(a, waits_count(w, "resynced")),
-		 human_count_u64(a, waits_count(w, "lost_stacks")));
+		 w.engine ? w.engine : "-", human_count_u64(a, waits_count(&w, "intervals")),
+		 human_count_u64(a, waits_count(&w, "resynced")),
+		 human_count_u64(a, waits_count(&w, "lost_stacks")));
 	if (!src_is_live() || getrusage(RUSAGE_SELF, &u) < 0)
 		return;
 	out_note(out, "took %s of CPU time beside what each switch costs",
@@ -74,33 +78,35 @@ static void tell_cost(struct out *out, const struct waits *w)
 			     (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e3));
 }
 
+static void stop(void)
+{
+	view_free(&v);
+	waits_free(&w);
+}
+
 static int run(struct out *out)
 {
-	struct waits w = { 0 };
-	struct view v = { 0 };
 	int err = measure_window(out, &w);
 
 	if (window.output == OUTPUT_FOLDED && out_format(out) != OUT_PEOPLE)
 		window.output = OUTPUT_TABLES;
 	if (err >= 0) {
 		view_make(&v, &w);
-		tell_lost(out, &w);
-		tell_nameless(out, &w);
+		tell_lost(out);
+		tell_nameless(out);
 		for (size_t i = 0; i < w.note_count && shared.verbose; i++)
 			out_note(out, "%s", w.notes[i]);
 		if (!v.count)
 			out_note(out, "nothing waited that was asked for");
 		if (window.output == OUTPUT_TABLES) {
-			tell_host(out, &v);
+			tell_host(out);
 			tables_show(out, &v);
-			tell_cost(out, &w);
+			tell_cost(out);
 		}
 		window_findings(out, &v);
 		if (window.output != OUTPUT_TABLES)
 			err = output_write_window(out, &v);
 	}
-	view_free(&v);
-	waits_free(&w);
 	return err;
 }
 
@@ -118,4 +124,5 @@ const struct mode window_mode = {
 	.output = output,
 	.start = start,
 	.run = run,
+	.stop = stop,
 };

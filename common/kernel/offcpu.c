@@ -16,6 +16,7 @@
 #include "common/kernel/bpf.h"
 #include "offcpu.skel.h"
 
+#define ROWS_LEAST 65536u
 #define BEGUN_PER_READ 256
 #define STACK_PIECE 4096               /* of a sleeping thread's stack, read at once */
 
@@ -275,15 +276,16 @@ static void set_options(const struct offcpu_options *o)
 static void set_sizes(const struct offcpu_options *o)
 {
 	const uint32_t storage = o->storage ? (uint32_t)o->storage : OFFCPU_STORAGE;
+	const uint32_t rows = storage > ROWS_LEAST ? storage : ROWS_LEAST;
 	const size_t most = o->pid_count > o->tid_count ? o->pid_count : o->tid_count;
 
 	bpf_map__set_max_entries(program->maps.short_stacks, storage);
 	bpf_map__set_max_entries(program->maps.deep_stacks, storage);
-	bpf_map__set_max_entries(program->maps.sums, storage);
-	bpf_map__set_max_entries(program->maps.threads, storage);
-	bpf_map__set_max_entries(program->maps.chains, storage);
-	bpf_map__set_max_entries(program->maps.begun, storage);
-	bpf_map__set_max_entries(program->maps.locks, storage);
+	bpf_map__set_max_entries(program->maps.sums, rows);
+	bpf_map__set_max_entries(program->maps.threads, rows);
+	bpf_map__set_max_entries(program->maps.chains, rows);
+	bpf_map__set_max_entries(program->maps.begun, rows);
+	bpf_map__set_max_entries(program->maps.locks, rows);
 	bpf_map__set_max_entries(program->maps.only_tgids, (uint32_t)most + 1);
 	bpf_map__set_max_entries(program->maps.only_tids, (uint32_t)most + 1);
 }

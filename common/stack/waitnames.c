@@ -163,6 +163,7 @@ void waitnames_free(struct waitnames *n)
 	hash_free(&n->by_id);
 	hash_free(&n->threads);
 	hash_free(&n->chains);
+	hash_free(&n->same_chains);
 	hash_free(&n->rows);
 	hash_free(&n->nameless);
 	free(n->frame_numbers);
@@ -207,6 +208,18 @@ static uint32_t pid_of(const struct waitnames *n, uint32_t thread)
 
 #define CHAIN_DEPTH_MAX 32
 
+/* Equal ones are one, now that they have names. */
+static uint32_t same_chain(struct waitnames *n, const struct wait_chain *c)
+{
+	void **slot = hash_number(&n->same_chains, hash_bytes(c, sizeof(*c)));
+
+	if (!*slot) {
+		*waits_add_chain(n->waits) = *c;
+		*slot = (void *)(uintptr_t)(n->waits->chain_count - 1);
+	}
+	return (uint32_t)(uintptr_t)*slot;
+}
+
 static uint32_t chain_number(struct waitnames *n, uint64_t id, unsigned depth)
 {
 	void **slot = hash_number(&n->chains, id);
@@ -214,23 +227,21 @@ static uint32_t chain_number(struct waitnames *n, uint64_t id, unsigned depth)
 
 	if (*slot || !id || depth > CHAIN_DEPTH_MAX || !offcpu_chain(id, &c))
 		return (uint32_t)(uintptr_t)*slot;
-	const uint32_t thread = thread_number(n, c.thread);
-	struct wait_chain made = {
-		.thread = thread,
-		.kernel = waitnames_kernel_stack(n, c.kernel),
-		.waited_kernel = waitnames_kernel_stack(n, c.waited_kernel),
-		.parent = chain_number(n, c.parent, depth + 1),
-		.state = c.waited_state,
-	};
+	bool is_interrupt;
+	struct wait_chain made = { .kernel = waitnames_waker_stack(n, c.kernel, &is_interrupt) };
 
-	if (thread) {
-		made.user = waitnames_user_stack(n, pid_of(n, thread), c.user);
-		made.waited_user = waitnames_user_stack(n, pid_of(n, thread), c.waited_user);
+	/* who ran there has nothing to do with it */
+	if (c.thread && !is_interrupt) {
+		made.thread = thread_number(n, c.thread);
+		made.user = waitnames_user_stack(n, pid_of(n, made.thread), c.user);
+		made.waited_user = waitnames_user_stack(n, pid_of(n, made.thread), c.waited_user);
+		made.waited_kernel = waitnames_kernel_stack(n, c.waited_kernel);
+		made.parent = chain_number(n, c.parent, depth + 1);
+		made.state = c.waited_state;
 	}
-	*waits_add_chain(n->waits) = made;
-	/* the table may have grown meanwhile */
-	const uint32_t number = (uint32_t)(n->waits->chain_count - 1);
+	const uint32_t number = same_chain(n, &made);
 
+	/* the table may have grown meanwhile */
 	*hash_number(&n->chains, id) = (void *)(uintptr_t)number;
 	return number;
 }

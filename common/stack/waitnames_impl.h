@@ -39,7 +39,7 @@ struct waitnames {
 
 	/* while collecting */
 	struct waits *waits;
-	struct hash addresses, frames, stacks, by_id, threads, chains, rows,
+	struct hash addresses, frames, stacks, by_id, threads, chains, same_chains, rows,
 		nameless;
 	uint64_t nameless_count;       /* processes whose maps are not known */
 	uint32_t *frame_numbers;
@@ -54,6 +54,8 @@ struct symbols_map waitnames_map(const struct process_map *m, uint32_t pid, cons
  * others' code in another process.
  */
 uint32_t waitnames_kernel_stack(struct waitnames *n, uint64_t id);
+/* Of one who woke another: without what an interrupt came upon, if it was one. */
+uint32_t waitnames_waker_stack(struct waitnames *n, uint64_t id, bool *is_interrupt);
 uint32_t waitnames_user_stack(struct waitnames *n, uint32_t pid, uint64_t id);
 
 #endif

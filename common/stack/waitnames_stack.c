@@ -159,16 +159,34 @@ static void add_named(const struct waitnames *n, struct frames *f, const struct 
 		f->numbers[f->count++] = n->frame_numbers[named->first + i];
 }
 
-static uint32_t name_kernel_stack(struct waitnames *n, const struct offcpu_stack *s)
+/* Where the kernel is entered by an interrupt, x86-64 and arm64. */
+static bool is_interrupt_entry(const char *name)
+{
+	static const char *const names[] = {
+		"asm_sysvec_", "asm_common_interrupt", "asm_exc_nmi", "common_interrupt_return",
+		"el1h_64_irq", "el0t_64_irq", "el1_interrupt", "el0_interrupt",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* is_interrupt NULL: all of it is wanted. */
+static uint32_t name_kernel_stack(struct waitnames *n, const struct offcpu_stack *s,
+				  bool *is_interrupt)
 {
 	struct frames f = { .count = 0 };
 
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = 0; i < s->count && !(is_interrupt && *is_interrupt); i++) {
 		const struct named *named = name_address(n, NULL, 0, s->frames[i], true);
 		const uint32_t first = named->count ? n->frame_numbers[named->first] : 0;
 
 		if (f.count || !first || !is_machinery(n->waits->frames[first].name))
 			add_named(n, &f, named);
+		if (is_interrupt && first)
+			*is_interrupt = is_interrupt_entry(n->waits->frames[first].name);
 	}
 	return stack_number(n, f.numbers, f.count, true, false);
 }
@@ -270,8 +288,16 @@ uint32_t waitnames_kernel_stack(struct waitnames *n, uint64_t id)
 	struct offcpu_stack s;
 
 	if (!*slot && offcpu_stack(id, &s))
-		*slot = (void *)(uintptr_t)name_kernel_stack(n, &s);
+		*slot = (void *)(uintptr_t)name_kernel_stack(n, &s, NULL);
 	return (uint32_t)(uintptr_t)*slot;
+}
+
+uint32_t waitnames_waker_stack(struct waitnames *n, uint64_t id, bool *is_interrupt)
+{
+	struct offcpu_stack s;
+
+	*is_interrupt = false;
+	return offcpu_stack(id, &s) ? name_kernel_stack(n, &s, is_interrupt) : 0;
 }
 
 uint32_t waitnames_user_stack(struct waitnames *n, uint32_t pid, uint64_t id)

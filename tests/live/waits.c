@@ -299,7 +299,7 @@ static NOINLINE void left(unsigned path, int level);
 static NOINLINE void right(unsigned path, int level)
 {
 	if (!level)
-		pause_for(1);
+		pause_for(50);
 	else if (path & 1)
 		left(path >> 1, level - 1);
 	else
@@ -310,7 +310,7 @@ static NOINLINE void right(unsigned path, int level)
 static NOINLINE void left(unsigned path, int level)
 {
 	if (!level)
-		pause_for(1);
+		pause_for(50);
 	else if (path & 1)
 		left(path >> 1, level - 1);
 	else
