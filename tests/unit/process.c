@@ -460,7 +460,7 @@ static void test_build_ids(void)
 	end(&w);
 }
 
-/* The flag of a build id, left over from another session, on a record with a device and an inode. */
+/* The flag of a build id, left over from another session; the record has a device and an inode. */
 static void test_left_over_flag(void)
 {
 	static const uint32_t majors[] = { 254, 8, 0 };
