@@ -198,7 +198,7 @@ static void names_of(struct fold *f, const struct text *names, size_t n, uint32_
 		__builtin_prefetch(&f->names[numbers[i]]);
 	}
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(f->bytes + f->names[numbers[i]].at);
+		__builtin_prefetch(fold_bytes_of(f, numbers[i]).data);
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = name_of(f, kept_part(names[i]), tags[i]);
 }

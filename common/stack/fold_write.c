@@ -307,8 +307,8 @@ static void fetch(const struct fold *f, const struct step *steps, size_t i, size
 	if (i + AHEAD < count)
 		__builtin_prefetch(&f->names[f->nodes[steps[i + AHEAD].node].name]);
 	if (i + AHEAD / 2 < count)
-		__builtin_prefetch(f->bytes +
-				   f->names[f->nodes[steps[i + AHEAD / 2].node].name].at);
+		__builtin_prefetch(fold_bytes_of(f, f->nodes[steps[i + AHEAD / 2].node].name)
+					   .data);
 }
 
 static void take_steps(struct writer *w, const struct step *steps, size_t count)

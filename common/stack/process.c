@@ -342,21 +342,35 @@ static void take_mmap(struct processes *ps, const struct fields *f)
 	take_mapping(ps, f, &o, 40);
 }
 
+/*
+ * MISC_MMAP_BUILD_ID is not enough: perf_event_mmap_output (kernel/events/core.c) sets it for one
+ * session that asked for build ids and leaves it set for the next, whose record has device and
+ * inode in that place. An id's size is at most 20, with three zeroes behind it; where a device's
+ * major number reads as that size, too, its minor number stands where a short id begins.
+ */
+static bool has_build_id(const struct fields *f)
+{
+	const uint32_t size = field_u32(f, 40);
+
+	if (!(f->misc & MISC_MMAP_BUILD_ID) || !size || size > 20)
+		return false;
+	return size >= 16 || field_u32(f, 44) >= 1u << 20;
+}
+
 static void take_mmap2(struct processes *ps, const struct fields *f)
 {
 	static const char digits[] = "0123456789abcdef";
 	char hex[PROCESS_BUILD_ID_HEX];
 	struct process_object o = { 0 };
 
-	if (f->misc & MISC_MMAP_BUILD_ID) {
-		const size_t size = f->bytes[40] <= 20 ? f->bytes[40] : 20;
+	if (has_build_id(f)) {
+		const size_t size = f->bytes[40];
 
 		for (size_t i = 0; i < size; i++) {
 			hex[2 * i] = digits[f->bytes[44 + i] >> 4];
 			hex[2 * i + 1] = digits[f->bytes[44 + i] & 15];
 		}
-		if (size)
-			o.build_id = intern(ps, (struct text){ hex, 2 * size });
+		o.build_id = intern(ps, (struct text){ hex, 2 * size });
 	} else {
 		o.device = (uint64_t)field_u32(f, 40) << 32 | field_u32(f, 44);
 		o.inode = field_u64(f, 48);

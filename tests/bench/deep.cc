@@ -1,93 +1,56 @@
-// deep SECONDS THREADS: a C++ program with deep, ever different stacks under long names, for recordings:
-// 256 instances of a template call each other at random, 16 to 30 deep, through inlined helpers.
-#include <cstdint>
+/*
+ * deep SECONDS: two threads, 12 to 40 frames deep in functions with long names, along a different
+ * path each time. For recordings with frame pointers.
+ */
 #include <cstdlib>
 #include <ctime>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace app {
 
-struct Policy {};
-template<typename T, int N> struct Node { T value; };
+using First = std::map<std::string, std::vector<std::string>>;
+using Second = std::vector<std::map<int, std::string>>;
 
-static double cpu_seconds()
-{
-	timespec t;
+static volatile unsigned long sink;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return double(t.tv_sec) + double(t.tv_nsec) / 1e9;
-}
-
-struct Walk {
-	uint64_t state;
-	unsigned left;
-	volatile uint64_t sink;
-
-	inline __attribute__((always_inline)) unsigned below(unsigned n)
+template <unsigned N, typename T, typename Other> struct Visitor {
+	static __attribute__((noinline)) unsigned long visit(unsigned long path, unsigned depth)
 	{
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		return unsigned(state >> 33) % n;
+		unsigned long sum = path;
+
+		if (!depth)
+			for (unsigned i = 0; i < 2000; i++)
+				sum = sum * 6364136223846793005ul + i;
+		else if (path & 1)
+			sum += Visitor<(N + 1) % 60, T, Other>::visit(path >> 1, depth - 1);
+		else
+			sum += Visitor<(N + 7) % 60, Other, T>::visit(path >> 1, depth - 1);
+		sink = sum;
+		return sum + 1;
 	}
 };
 
-typedef void (*Step)(Walk &);
-extern const Step steps[256];
+}
 
-namespace detail {
-inline __attribute__((always_inline)) void spend(Walk &w, unsigned turns)
+static void run(time_t end, unsigned long seed)
 {
-	for (unsigned i = 0; i < turns; i++)
-		w.sink = w.sink + i * w.state;
-}
-
-inline __attribute__((always_inline)) void descend(Walk &w)
-{
-	if (w.left--)
-		steps[w.below(256)](w);
-	else
-		spend(w, 20000);
-}
-}
-
-template<typename P, int N> struct Visitor {
-	static __attribute__((noinline)) void visit(Walk &w)
-	{
-		Node<uint64_t, N> node = { w.state };
-
-		detail::descend(w);
-		w.sink = w.sink + node.value;
-	}
-};
-
-#define FOUR(n) Visitor<Policy, n>::visit, Visitor<Policy, n + 1>::visit, Visitor<Policy, n + 2>::visit, Visitor<Policy, n + 3>::visit
-#define SIXTEEN(n) FOUR(n), FOUR(n + 4), FOUR(n + 8), FOUR(n + 12)
-#define SIXTY_FOUR(n) SIXTEEN(n), SIXTEEN(n + 16), SIXTEEN(n + 32), SIXTEEN(n + 48)
-const Step steps[256] = { SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128), SIXTY_FOUR(192) };
-
-static void work(double seconds, uint64_t seed)
-{
-	Walk w = { seed, 0, 0 };
-
-	for (const double end = cpu_seconds() + seconds; cpu_seconds() < end;) {
-		w.left = 16 + w.below(15);
-		detail::descend(w);
-	}
-}
-
+	while (time(nullptr) < end)
+		for (unsigned i = 0; i < 1000; i++) {
+			seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+			/* few of the ways near the root, more of them near the leaf */
+			app::Visitor<0, app::First, app::Second>::visit(seed >> 50 << 12, 12 + (seed >> 40) % 15);
+		}
 }
 
 int main(int argc, char **argv)
 {
-	const double seconds = argc > 1 ? atof(argv[1]) : 1;
-	const int count = argc > 2 ? atoi(argv[2]) : 1;
-	std::vector<std::thread> threads;
+	const time_t end = time(nullptr) + (argc > 1 ? atoi(argv[1]) : 1);
+	std::thread other(run, end, 1);
 
-	for (int i = 0; i < count; i++)
-		threads.emplace_back(app::work, seconds, 88172645463325252u + unsigned(i));
-	for (std::thread &t : threads)
-		t.join();
+	run(end, 2);
+	other.join();
 	return 0;
 }

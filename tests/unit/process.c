@@ -460,6 +460,35 @@ static void test_build_ids(void)
 	end(&w);
 }
 
+/* The flag of a build id, left over from another session; the record has a device and an inode. */
+static void test_left_over_flag(void)
+{
+	static const uint32_t majors[] = { 254, 8, 0 };
+
+	for (size_t n = 0; n < 3; n++) {
+		struct world w;
+
+		begin(&w);
+		image_begin(&w.m, RECORD_MMAP2, MODE_USER | MISC_MMAP_BUILD_ID);
+		image_pair(&w.m, 5, 5);
+		image_u64(&w.m, 0x1000);
+		image_u64(&w.m, 0x1000);
+		image_u64(&w.m, 0);
+		image_pair(&w.m, majors[n], 1);
+		image_u64(&w.m, 77);
+		image_u64(&w.m, 0x12345678);
+		image_pair(&w.m, 5, 2);
+		image_name(&w.m, "/a");
+		image_trailer(&w.m, 5, 5, 1);
+		CHECK(take(&w));
+		const struct process_map *m =
+			process_find_map(processes_thread(w.ps, 5, 5)->process, 0x1000);
+
+		CHECK(m && !m->object->build_id && m->object->inode == 77);
+		end(&w);
+	}
+}
+
 int main(void)
 {
 	test_overlaps();
@@ -474,5 +503,6 @@ int main(void)
 	test_others();
 	test_cut_records();
 	test_build_ids();
+	test_left_over_flag();
 	return check_done("process");
 }
