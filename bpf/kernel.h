@@ -46,12 +46,31 @@ struct cfs_rq___5_18 {
 	__u64 throttled_clock_task_time;
 };
 
+/* include/linux/cgroup-defs.h, kernfs.h */
+struct kernfs_node {
+	__u64 id;                      /* inode number of the folder where ino_t has 64 bits */
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;       /* in the hierarchy of version 2 */
+};
+
 struct task_group {
+	struct cgroup_subsys_state css;        /* of an autogroup: of no cgroup */
 	struct cfs_rq **cfs_rq;        /* by CPU; in 7.2 struct cfs_rq *, itself per-CPU memory */
 };
 
 /* include/linux/sched.h */
 struct sched_entity {
+	__u64 sum_exec_runtime;        /* ns on CPUs, as of the last tick or switch */
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED: where it is, or would be, queued */
 };
 
@@ -67,8 +86,11 @@ struct sched_info {                    /* CONFIG_SCHED_INFO; kernel/sched/stats.
 };
 
 /* include/linux/pid.h */
+struct pid_namespace;
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
@@ -85,8 +107,31 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;   /* CONFIG_CGROUP_SCHED */
 	struct pid *thread_pid;
+	unsigned long nivcsw;          /* switches although it could have run on */
+	struct css_set *cgroups;       /* CONFIG_CGROUPS */
 	__u64 start_boottime; /* real_start_time before 5.5, where none of our programs loads */
+	unsigned int flags;            /* PF_ */
+	unsigned int __state;
+	int exit_state;
+	char comm[16];
+	struct task_struct *group_leader;
 };
+
+struct task_struct___5_13 {
+	long state;
+};
+
+/* arch/.../include/asm/ptrace.h: what a thread brought into the kernel. */
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bp, dx, si, di, orig_ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31], sp, pc;
+	int syscallno;
+};
+#endif
 
 struct task_struct___6_12 {
 	struct sched_entity___6_12 se;
@@ -200,6 +245,69 @@ struct bpf_iter__tcp {                 /* net/ipv4/tcp_ipv4.c */
 
 #pragma clang attribute pop
 
+#define PF_KTHREAD 0x00200000u         /* include/linux/sched.h */
+
+static __always_inline unsigned int task_state(const struct task_struct *task)
+{
+	const struct task_struct___5_13 *earlier = (const void *)task;
+
+	return bpf_core_field_exists(task->__state) ? task->__state : (unsigned int)earlier->state;
+}
+
+/*
+ * Its number in the pid namespace that lies so deep, and that namespace's address; 0 if it has
+ * none. numbers[] was an array of one until 6.5, then of no size: count from its start.
+ */
+static __always_inline const char *pid_at(struct pid *pid, __u32 level)
+{
+	if (!pid || BPF_CORE_READ(pid, level) < level)
+		return NULL;
+	return (const char *)__builtin_preserve_access_index(&pid->numbers) +
+		level * bpf_core_type_size(struct upid);
+}
+
+static __always_inline int pid_nr(struct pid *pid, __u32 level)
+{
+	const char *at = pid_at(pid, level);
+	int nr = 0;
+
+	if (at)
+		bpf_probe_read_kernel(&nr, sizeof(nr), at);
+	return nr;
+}
+
+static __always_inline __u64 pid_namespace(struct pid *pid, __u32 level)
+{
+	const char *at = pid_at(pid, level);
+	__u64 address = 0;
+
+	if (at)
+		bpf_probe_read_kernel(&address, sizeof(address),
+				      at + bpf_core_field_offset(struct upid, ns));
+	return address;
+}
+
+/* System call number and first arguments of a thread in the kernel; x86-64 and arm64. */
+#if defined(__TARGET_ARCH_x86)
+#define REGS_SYSCALL(r) ((r)->orig_ax)
+#define REGS_ARG1(r) ((r)->di)
+#define REGS_ARG2(r) ((r)->si)
+#define REGS_ARG3(r) ((r)->dx)
+#define REGS_IP(r) ((r)->ip)
+#define REGS_SP(r) ((r)->sp)
+#define REGS_FP(r) ((r)->bp)
+#define SYSCALL_FUTEX 202
+#elif defined(__TARGET_ARCH_arm64)
+#define REGS_SYSCALL(r) ((unsigned long)(r)->syscallno)
+#define REGS_ARG1(r) ((r)->regs[0])
+#define REGS_ARG2(r) ((r)->regs[1])
+#define REGS_ARG3(r) ((r)->regs[2])
+#define REGS_IP(r) ((r)->pc)
+#define REGS_SP(r) ((r)->sp)
+#define REGS_FP(r) ((r)->regs[29])
+#define SYSCALL_FUTEX 98
+#endif
+
 /*
  * On a run queue, running or waiting. 6.12 leaves a task that goes to sleep queued for a while and
  * marks it sched_delayed. Read with the lock of its run queue held: then, unlike the state, nothing
@@ -212,6 +320,24 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 	if (bpf_core_field_exists(later->se.sched_delayed) && later->se.sched_delayed)
 		return false;
 	return task->on_rq != 0;
+}
+
+/* Byte by byte: no helper, which lockdown may forbid. */
+static __always_inline void task_copy_comm(char to[16], const struct task_struct *task)
+{
+#pragma unroll
+	for (int i = 0; i < 16; i++)
+		to[i] = task->comm[i];
+}
+
+/* The control group that has it: in version 2's hierarchy, or that of version 1 with the cpu
+ * controller (the root, 1, for an autogroup). */
+static __always_inline __u64 task_cgroup_id(struct task_struct *task, bool is_unified)
+{
+	struct cgroup *group = is_unified ? task->cgroups->dfl_cgrp :
+		task->sched_task_group->css.cgroup;
+
+	return group ? group->kn->id : 1;
 }
 
 #define KERNEL_GET(by_copy, p, field) ((by_copy) ? BPF_CORE_READ(p, field) : (p)->field)

@@ -56,12 +56,8 @@ static bool has_zero(const struct opt_numbers *numbers)
 	return false;
 }
 
-static int start(int argc, char **argv)
+int selection_start(int argc, char **argv)
 {
-	cpuwait.now = &looks[0];
-	cpuwait.before = &looks[1];
-	looks_done = 0;
-	cpuwait.is_by_process = by && !strcmp(by, "process");
 	if (argc > 1)
 		return fail(EINVAL, "unexpected word '%s'", argv[1]);
 	if (cpuwait.selection.comm &&
@@ -76,10 +72,20 @@ static int start(int argc, char **argv)
 		return fail(EINVAL, "-G: the path of a control group is missing");
 	if (has_zero(&cpuwait.selection.pids) || has_zero(&cpuwait.selection.tids))
 		return fail(EINVAL, "0 is the id of no process or thread");
-	if (!is_exact || !src_is_live())
-		return 0;
-	int err = throttle_open();
+	return 0;
+}
 
+static int start(int argc, char **argv)
+{
+	int err = selection_start(argc, argv);
+
+	cpuwait.now = &looks[0];
+	cpuwait.before = &looks[1];
+	looks_done = 0;
+	cpuwait.is_by_process = by && !strcmp(by, "process");
+	if (err < 0 || !is_exact || !src_is_live())
+		return err;
+	err = throttle_open();
 	/* a kernel that can't is not a mistake of who typed */
 	return err == -EINVAL ? -ENOTSUP : err;
 }
@@ -421,7 +427,7 @@ static void stop(void)
 }
 
 /* "-p 1,2 -G /x": what of the host was looked at; NULL: all of it. */
-static const char *narrowed(struct arena *a)
+const char *selection_narrowed(struct arena *a)
 {
 	const struct selection *asked = &cpuwait.selection;
 	const char *text = NULL;
@@ -450,7 +456,7 @@ static const char *first_table(void)
 
 static const struct mode mode = {
 	.first_table = first_table,
-	.narrowed = narrowed,
+	.narrowed = selection_narrowed,
 	.operands = "[interval [count]]",
 	.opts = options,
 	.tables = cpuwait_tables,
@@ -460,7 +466,7 @@ static const struct mode mode = {
 	.look = look,
 	.stop = stop,
 };
-static const struct mode *const modes[] = { &mode, NULL };
+static const struct mode *const modes[] = { &mode, &cpuwait_hist_mode, NULL };
 
 const struct applet applet_cpuwait = {
 	.name = "cpuwait",

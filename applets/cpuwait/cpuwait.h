@@ -23,6 +23,10 @@ struct selection {
 	bool has_idle;                 /* -a */
 };
 bool selection_is_all(const struct selection *s);
+/* Checks what was typed for cpuwait.selection, and that no operand is left; regfree comm_pattern
+ * after it. */
+int selection_start(int argc, char **argv);
+const char *selection_narrowed(struct arena *a);       /* as mode->narrowed */
 
 /* One thread: counters at this look, and what they moved since the look before. */
 struct thread {
@@ -142,6 +146,8 @@ struct state {
 	long selected_group;           /* with -G: its index in now->groups; -1 none */
 };
 extern struct state cpuwait;
+
+extern const struct mode cpuwait_hist_mode;    /* hist.c */
 
 /* rows.c */
 extern const struct table *const cpuwait_tables[];

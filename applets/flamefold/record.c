@@ -172,7 +172,7 @@ static int open_all(struct recording *r)
 	r->samples = samples_open(&r->profile, &(struct samples_source){
 		.name = r->targets.text,
 	});
-	err = perflive_open(&r->live, samples_fold(r->samples), perfevent_events(r->events),
+	err = perflive_open_fold(&r->live, samples_fold(r->samples), perfevent_events(r->events),
 			    perfevent_trailer(r->events));
 	for (size_t i = 0; err >= 0 && i < typed.pids.count; i++)
 		perflive_know(&r->live, (uint32_t)typed.pids.items[i]);

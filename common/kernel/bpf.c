@@ -9,13 +9,18 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/fail.h"
+#include "common/base/mem.h"
+#include "common/base/scan.h"
+#include "common/kernel/source.h"
 
 #define LAST_LINE_MAX 512
+#define ITERATOR_BYTES 32768           /* the kernel fills one page or two at a time */
 
 static char last_line[LAST_LINE_MAX];
 
@@ -115,4 +120,111 @@ int bpf_probe_btf(void)
 		return bpf_fail(errno, "kernel BTF (/sys/kernel/btf/vmlinux)");
 	btf__free(btf);
 	return 0;
+}
+
+static bool is_older_than(unsigned major, unsigned minor)
+{
+	const char *release = src_uname()->release;
+	struct scan s = scan_of(text_of(release ? release : ""));
+	uint64_t a, b;
+
+	return scan_u64(&s, &a) && scan_literal(&s, ".") && scan_u64(&s, &b) &&
+		(a < major || (a == major && b < minor));
+}
+
+int bpf_explain_load(int err, const char *needs, unsigned minor)
+{
+	if (err == EPERM)
+		/* the verifier's own refusals are EACCES and EINVAL */
+		return bpf_fail_refused(err);
+	if (err == ENOSYS)
+		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
+	if (is_older_than(5, minor))
+		return fail(EINVAL, "needs %s: Linux 5.%u, this is %s", needs, minor,
+			    src_uname()->release);
+	bpf_fail(err, "loading the BPF programs");
+	char *text = mem_strdup(fail_text());
+	int kept = bpf_probe_btf();    /* if it has a reason, that is the reason */
+
+	if (!kept)
+		kept = fail(err, "%s", text);
+	free(text);
+	return kept;
+}
+
+int bpf_iterate(int link_fd, size_t row_size, void (*each)(const void *row, void *arg), void *arg)
+{
+	char rows[ITERATOR_BYTES];
+	const size_t whole = sizeof(rows) / row_size * row_size;
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)link_fd;
+	int fd = (int)syscall(SYS_bpf, BPF_ITER_CREATE, &attr, sizeof(attr));
+
+	if (fd < 0)
+		return fail_errno(errno, "bpf(BPF_ITER_CREATE)");
+	for (;;) {
+		ssize_t n = read(fd, rows, whole);
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue; /* EAGAIN: a million objects without a row; it goes on from there
+				   */
+		if (n <= 0 || (size_t)n % row_size) {
+			int err = n < 0 ? errno : n ? EIO : 0;
+
+			close(fd);
+			return err ? fail_errno(err, "reading a BPF iterator") : 0;
+		}
+		for (size_t at = 0; each && at < (size_t)n; at += row_size)
+			each(rows + at, arg);
+	}
+}
+
+int bpf_map_next(int map_fd, const void *key, void *next)
+{
+	return bpf_map_get_next_key(map_fd, key, next);
+}
+
+int bpf_map_get(int map_fd, const void *key, void *value)
+{
+	return bpf_map_lookup_elem(map_fd, key, value);
+}
+
+int bpf_map_put(int map_fd, const void *key, const void *value)
+{
+	return bpf_map_update_elem(map_fd, key, value, BPF_ANY);
+}
+
+int bpf_map_remove(int map_fd, const void *key)
+{
+	return bpf_map_delete_elem(map_fd, key);
+}
+
+int bpf_possible_cpus(void)
+{
+	return libbpf_num_possible_cpus();
+}
+
+/* typedef void (*btf_trace_NAME)(void *, ...): the first argument is not the tracepoint's. */
+int bpf_tracepoint_arguments(const char *name)
+{
+	char type[64];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf)
+		return -errno;
+	const int id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	if (t)
+		t = btf__type_by_id(btf, t->type);
+	if (t && btf_is_ptr(t))
+		t = btf__type_by_id(btf, t->type);
+	const int count = t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -ENOENT;
+
+	btf__free(btf);
+	return count;
 }

@@ -2,6 +2,8 @@
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
 
+#include <stddef.h>
+
 const char *bpf_library_version(void);
 
 /*
@@ -20,6 +22,26 @@ int bpf_fail(int err, const char *what);
 int bpf_fail_refused(int err);
 
 /*
+ * Why programs did not load that need what Linux 5.minor brought, with what would unlock it: -EPERM
+ * a capability is missing or something refuses, -ENOSYS no bpf(), -EINVAL an older kernel, -ENOENT
+ * no kernel BTF. err: as libbpf gave it, positive. needs: "task local storage in tracing programs".
+ */
+int bpf_explain_load(int err, const char *needs, unsigned minor);
+
+/*
+ * Runs an iterator once (kernel/bpf/bpf_iter.c) and hands over its rows one by one; bytes that make
+ * no whole row are -EIO. each NULL: rows are passed over. 0 or -errno with fail text.
+ */
+int bpf_iterate(int link_fd, size_t row_size, void (*each)(const void *row, void *arg), void *arg);
+
+/* A map as bpf(2) has it: 0 or -errno, no text. next of NULL: the first key; -ENOENT: the end. */
+int bpf_map_next(int map_fd, const void *key, void *next);
+int bpf_map_get(int map_fd, const void *key, void *value);     /* per-CPU: all possible CPUs' */
+int bpf_map_put(int map_fd, const void *key, const void *value);
+int bpf_map_remove(int map_fd, const void *key);
+int bpf_possible_cpus(void);           /* how many values bpf_map_get has of a per-CPU map */
+
+/*
  * May we load a program of the kind tracing needs? Loads a tracepoint program of two instructions
  * and closes it again: 0, or -errno with fail text (-EPERM; -ENOSYS without CONFIG_BPF_SYSCALL;
  * -EINVAL without CONFIG_BPF_EVENTS).
@@ -28,5 +50,8 @@ int bpf_probe_load(void);
 
 /* Has this kernel readable BTF, which relocates our programs? 0 or -errno with fail text. */
 int bpf_probe_btf(void);
+
+/* How many arguments a raw tracepoint has here, by BTF ("sched_switch"); -errno: not known. */
+int bpf_tracepoint_arguments(const char *name);
 
 #endif

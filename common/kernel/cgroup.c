@@ -1,6 +1,10 @@
 #include "common/kernel/cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/fail.h"
 #include "common/base/hash.h"
@@ -242,4 +246,32 @@ int cgroup_read_threads(const struct cgroup_hierarchy *h, const char *folder, co
 	if (cgroup_parse_threads(src_arena(), t, tids, count) < 0)
 		return fail(EINVAL, "/%s/%s: not a list of thread ids", folder, name);
 	return 0;
+}
+
+static int fetch_id(void *arg, struct buf *reply)
+{
+	const char *folder = arg;
+	struct stat st;
+	int root = src_tree_open();
+
+	if (root < 0)
+		return root;
+	int err = fstatat(root, folder, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
+
+	close(root);
+	if (err)
+		return fail_errno(err, "/%s", folder);
+	buf_printf(reply, "%" PRIu64, (uint64_t)st.st_ino);
+	return 0;
+}
+
+uint64_t cgroup_id(const char *folder)
+{
+	struct text reply;
+	uint64_t id;
+
+	if (src_call(arena_printf(src_arena(), "inode %s", folder), fetch_id, (void *)folder,
+		     &reply) < 0 || !scan_all_u64(reply, &id))
+		return NA_U64;
+	return id;
 }

@@ -57,6 +57,10 @@ typedef void (*cgroup_each)(const char *path, const char *folder, unsigned depth
 			    void *arg);
 int cgroup_walk(const struct cgroup_hierarchy *h, cgroup_each each, void *arg);
 
+/* What the kernel calls the group of that folder (source path): its inode number. NA_U64: it is
+ * gone, or a saved run does not say. Through the source as the call "inode FOLDER". */
+uint64_t cgroup_id(const char *folder);
+
 /* The cpu controller of one group. What a file or line does not say is NA_U64. */
 struct cgroup_cpu {
 	uint64_t quota_ns, period_ns;  /* quota NA_U64: none ("max", -1; v1: nor a period then) */

@@ -2,12 +2,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/bpf.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/fail.h"
@@ -17,7 +13,6 @@
 #include "common/kernel/source.h"
 #include "throttle.skel.h"
 
-#define ROWS_PER_READ 512
 #define LINE_LEAST 9 /* bytes: five numbers of one digit, the last line without newline */
 
 static struct throttle_bpf *program;
@@ -25,47 +20,21 @@ static struct throttle_counts counts;
 
 /* ---- reading rows out of the kernel ---- */
 
-/* A file whose reading runs the iterator: kernel/bpf/bpf_iter.c. */
-static int open_iterator(void)
+static void add_row(const void *row, void *arg)
 {
-	union bpf_attr attr;
+	const struct throttle_row *r = row;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.iter_create.link_fd = (uint32_t)bpf_link__fd(program->links.each_task);
-	return (int)syscall(SYS_bpf, BPF_ITER_CREATE, &attr, sizeof(attr));
-}
-
-static void add_row(struct buf *to, const struct throttle_row *r)
-{
-	buf_printf(to, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r->tid,
+	buf_printf(arg, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", r->tid,
 		   (uint64_t)r->start_ns, (uint64_t)r->wait_ns, (uint64_t)r->throttled_ns,
 		   (uint64_t)r->unsure_ns);
 }
 
+/* to NULL: whatever it writes is passed over. */
 static int run_pass(enum throttle_pass pass, struct buf *to)
 {
-	struct throttle_row rows[ROWS_PER_READ];
-
 	program->bss->pass = pass;
-	int fd = open_iterator();
-
-	if (fd < 0)
-		return fail_errno(errno, "bpf(BPF_ITER_CREATE)");
-	for (;;) {
-		ssize_t n = read(fd, rows, sizeof(rows));
-
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue; /* EAGAIN: a million threads without a row; it goes on from there
-				   */
-		if (n <= 0 || n % (ssize_t)sizeof(*rows)) {
-			int err = n < 0 ? errno : n ? EIO : 0;
-
-			close(fd);
-			return err ? fail_errno(err, "reading the BPF task iterator") : 0;
-		}
-		for (size_t i = 0; to && i < (size_t)n / sizeof(*rows); i++)
-			add_row(to, &rows[i]);
-	}
+	return bpf_iterate(bpf_link__fd(program->links.each_task), sizeof(struct throttle_row),
+			   to ? add_row : NULL, to);
 }
 
 static int fetch(void *arg, struct buf *reply)
@@ -139,37 +108,6 @@ const struct throttle_counts *throttle_counts(void)
 
 /* ---- opening ---- */
 
-static bool is_older_than(unsigned major, unsigned minor)
-{
-	const char *release = src_uname()->release;
-	struct scan s = scan_of(text_of(release ? release : ""));
-	uint64_t a, b;
-
-	return scan_u64(&s, &a) && scan_literal(&s, ".") && scan_u64(&s, &b) &&
-		(a < major || (a == major && b < minor));
-}
-
-static int explain_load(int err)
-{
-	if (err == EPERM)
-		/* the verifier's own refusals are EACCES and EINVAL */
-		return bpf_fail_refused(err);
-	if (err == ENOSYS)
-		return fail_errno(err, "bpf() refused: seccomp, or no CONFIG_BPF_SYSCALL");
-	if (is_older_than(5, 12))
-		return fail(EINVAL,
-			    "needs task local storage in tracing programs: Linux 5.12, this is %s",
-			    src_uname()->release);
-	bpf_fail(err, "loading the BPF programs");
-	char *text = mem_strdup(fail_text());
-	int kept = bpf_probe_btf();    /* if it has a reason, that is the reason */
-
-	if (!kept)
-		kept = fail(err, "%s", text);
-	free(text);
-	return kept;
-}
-
 static int load(bool may_copy)
 {
 	bpf_quiet();
@@ -242,7 +180,7 @@ int throttle_open(void)
 		err = load(false);
 	}
 	if (err) {
-		err = explain_load(err);
+		err = bpf_explain_load(err, "task local storage in tracing programs", 12);
 		throttle_close();
 		return err;
 	}

@@ -21,11 +21,22 @@
 
 static char known;                     /* that something is in a hash at all */
 
-int perflive_open(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+int perflive_open(struct perflive *l, perflive_taker take, void *to, const struct perf_events *es,
 		  size_t trailer)
 {
-	*l = (struct perflive){ .fold = fold, .events = es, .trailer = trailer };
+	*l = (struct perflive){ .take = take, .to = to, .events = es, .trailer = trailer };
 	return src_dir_open(&l->proc, "proc");
+}
+
+static void take_to_fold(void *to, const struct perf_events *es, const struct perf_record *r)
+{
+	perffold_take(to, es, r);
+}
+
+int perflive_open_fold(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+		       size_t trailer)
+{
+	return perflive_open(l, take_to_fold, fold, es, trailer);
 }
 
 void perflive_close(struct perflive *l)
@@ -33,7 +44,7 @@ void perflive_close(struct perflive *l)
 	hash_free(&l->processes);
 	hash_free(&l->threads);
 	buf_free(&l->record);
-	if (l->fold)
+	if (l->take)
 		src_dir_close(&l->proc);
 	*l = (struct perflive){ 0 };
 }
@@ -73,7 +84,7 @@ static void finish(struct perflive *l, struct text last)
 	struct perf_record r = { .bytes = (const unsigned char *)b->data };
 
 	perf_record_header(&r, r.bytes);
-	perffold_take(l->fold, l->events, &r);
+	l->take(l->to, l->events, &r);
 }
 
 static void tell_comm(struct perflive *l, uint32_t pid, uint32_t tid)
@@ -245,7 +256,7 @@ void perflive_take(struct perflive *l, const struct perf_record *r)
 		else if (r->type == RECORD_COMM)
 			after_comm(l, r);
 	}
-	perffold_take(l->fold, l->events, r);
+	l->take(l->to, l->events, r);
 	if (r->size < TASK_PID_AT + 16)
 		return;
 	if (r->type == RECORD_FORK)

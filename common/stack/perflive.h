@@ -11,8 +11,12 @@
 #include "common/kernel/source.h"
 #include "common/stack/perffold.h"
 
+typedef void (*perflive_taker)(void *to, const struct perf_events *es,
+			       const struct perf_record *r);
+
 struct perflive {
-	struct perffold *fold;
+	perflive_taker take;
+	void *to;
 	const struct perf_events *events;
 	size_t trailer;                /* bytes behind the fields of a record */
 	struct hash processes, threads;        /* by number, those that are known */
@@ -21,9 +25,11 @@ struct perflive {
 	uint64_t gone, refused;        /* processes whose maps could not be read any more, ever */
 };
 
-/* trailer: perfevent_trailer's. 0 or -errno with fail text. */
-int perflive_open(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+/* Who gets the records; trailer: perfevent_trailer's. 0 or -errno with fail text. */
+int perflive_open(struct perflive *l, perflive_taker take, void *to, const struct perf_events *es,
 		  size_t trailer);
+int perflive_open_fold(struct perflive *l, struct perffold *fold, const struct perf_events *es,
+		       size_t trailer);
 void perflive_close(struct perflive *l);
 /* A record of the rings: what it needs first, then itself. */
 void perflive_take(struct perflive *l, const struct perf_record *r);

@@ -35,6 +35,7 @@ static const struct {
 	{ "stalled-cycles-frontend", HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
 	{ "stalled-cycles-backend", HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
 	{ "cpu-clock", SW, PERF_COUNT_SW_CPU_CLOCK },
+	{ "dummy", SW, PERF_COUNT_SW_DUMMY },
 	{ "task-clock", SW, PERF_COUNT_SW_TASK_CLOCK },
 	{ "page-faults", SW, PERF_COUNT_SW_PAGE_FAULTS },
 	{ "faults", SW, PERF_COUNT_SW_PAGE_FAULTS },

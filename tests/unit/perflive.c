@@ -176,7 +176,7 @@ int main(void)
 	struct fold *f = fold_new();
 
 	fold_of_records = perffold_new(f, &(struct perffold_options){ .symbols = NULL });
-	CHECK(!perflive_open(&live, fold_of_records, &events, TRAILER));
+	CHECK(!perflive_open_fold(&live, fold_of_records, &events, TRAILER));
 	test_known_once(f);
 	test_tasks(f);
 	test_short();
