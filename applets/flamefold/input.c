@@ -85,6 +85,9 @@ static void tell_unknown(struct out *out, const char *name, struct text start)
 
 	if (!start.len)
 		out_missing(out, "%s: empty", name);
+	else if (start.len > STACK_LINE_MAX && !memchr(start.data, '\n', start.len))
+		out_missing(out, "%s: this looks like nothing known (line 1 is longer than %u MiB)",
+			    name, STACK_LINE_MAX >> 20);
 	else if (what)
 		out_missing(out, "%s: this looks like %s (line %llu)", name, what,
 			    (unsigned long long)line);

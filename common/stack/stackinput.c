@@ -277,6 +277,16 @@ static int find_out(struct stack_input *in)
 	return 0;
 }
 
+/* How long the first of the bytes that wait is as a line, with its newline; 0: it goes on. */
+static size_t line_end(const struct stack_input *in)
+{
+	const char *from = in->bytes + in->from, *newline;
+	const size_t n = in->len - in->from;
+
+	newline = n ? memchr(from, '\n', n) : NULL;
+	return newline ? (size_t)(newline - from) + 1 : 0;
+}
+
 int stack_input_start(struct stack_input *in, struct text *start)
 {
 	const int err = in->is_known ? 0 : find_out(in);
@@ -285,10 +295,17 @@ int stack_input_start(struct stack_input *in, struct text *start)
 		return err;
 	while (in->len - in->from < STACK_LOOK_BYTES && fill(in, PIECE_BYTES) > 0)
 		;
+	/* a first line that is longer is looked at whole */
+	while (!line_end(in) && in->len - in->from <= STACK_LINE_MAX && fill(in, PIECE_BYTES) > 0)
+		;
 	if (in->trouble && in->len == in->from)
 		return stack_input_error(in);
-	*start = (struct text){ in->bytes ? in->bytes + in->from : "", in->len - in->from };
-	if (start->len > STACK_LOOK_BYTES)
+	const size_t line = line_end(in);
+
+	*start = stack_input_waiting(in);
+	if (line > STACK_LOOK_BYTES)
+		start->len = line;
+	else if (line && start->len > STACK_LOOK_BYTES)
 		start->len = STACK_LOOK_BYTES;
 	return 0;
 }

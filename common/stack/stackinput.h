@@ -19,7 +19,8 @@ struct stack_input *stack_input_new(int fd);
 void stack_input_free(struct stack_input *in);
 
 /*
- * The first bytes, decompressed, at most STACK_LOOK_BYTES of them and fewer only at the end: for
+ * The first bytes, decompressed, at most STACK_LOOK_BYTES of them and fewer only at the end, or the
+ * first line if that is longer (or as much of it as is more than STACK_LINE_MAX): for
  * stack_kind_of, and to see a perf.data file. Valid until the next call; they are read again. 0 or
  * -errno with fail text (also when there is something broken behind the bytes given).
  */
