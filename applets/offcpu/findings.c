@@ -133,8 +133,8 @@ static void find_lost(struct out *out, const struct view *v)
 
 	if (!lost)
 		return;
-	if ((double)lost_ns < LOST_SHARE * (double)v->total_ns) {
-		out_line(out, "lost", "%s stacks or rows, %s of waiting",
+	if ((double)lost_ns < LOST_SHARE * (double)(v->total_ns + lost_ns)) {
+		out_note(out, "%s stacks or rows found no room: %s of waiting",
 			 human_count_u64(a, lost), human_ns(a, (double)lost_ns));
 		return;
 	}
