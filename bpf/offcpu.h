@@ -59,8 +59,7 @@ static inline __attribute__((always_inline)) __u64 offcpu_hash(struct offcpu_sta
 #define OFFCPU_OPEN      1u            /* still off the CPU when the window ended */
 #define OFFCPU_BEGUN     2u            /* already off the CPU when the window began */
 #define OFFCPU_NEW       4u            /* made, and did not run yet */
-#define OFFCPU_NO_USER   8u            /* has a user stack, but there was no room for it */
-#define OFFCPU_NO_KERNEL 16u
+/* 8 and 16: see enum wait_flags in common/stack/waits.h */
 #define OFFCPU_RESYNCED  32u           /* an event was missed: the scheduler's stamps stood in */
 #define OFFCPU_FUTEX     64u           /* asleep in futex(2): lock is its address */
 #define OFFCPU_FUTEX_PI  128u          /* of those: waits for a lock by what it asked for */
@@ -136,8 +135,7 @@ struct offcpu_counts {
 	__u64 intervals;               /* summed */
 	__u64 resynced;                /* of them: repaired */
 	__u64 unseen;                  /* threads that there was no memory for */
-	__u64 lost_stacks;             /* times there was no room for a stack */
-	__u64 lost_stack_ns;           /* their time: it is in rows without that stack */
+	__u64 lost_stacks;             /* times there was no room for a stack: it may come again */
 	__u64 lost_rows;               /* intervals without room for a row */
 	__u64 lost_row_ns;             /* their time: it is nowhere else */
 	__u64 lost_threads;            /* names without room */

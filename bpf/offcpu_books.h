@@ -202,8 +202,6 @@ static __always_inline void find_user_stack(struct book *book, struct offcpu_key
 	if (!book->user.count)
 		return;
 	key->user = store_stack(&book->user);
-	if (!key->user)
-		key->flags |= OFFCPU_NO_USER;
 	if (book->user.count == OFFCPU_FRAMES_MAX)
 		key->flags |= OFFCPU_DEEP_USER;
 }
@@ -233,13 +231,8 @@ static __always_inline void sum_up(struct book *book, struct task_struct *task, 
 	if (book->waker && book->waker_ns >= book->off_ns && book->state)
 		key.chain = book->waker;
 	find_user_stack(book, &key);
-	if (i->has_kernel_stack && !no_kernel_stacks) {
+	if (i->has_kernel_stack && !no_kernel_stacks)
 		key.kernel = kernel_stack_of(task);
-		if (!key.kernel)
-			key.flags |= OFFCPU_NO_KERNEL;
-	}
-	if (key.flags & (OFFCPU_NO_USER | OFFCPU_NO_KERNEL))
-		ADD(lost_stack_ns, length);
 	COUNT(intervals);
 	book->has_row = true;
 	count_interval(&key, i);

@@ -68,7 +68,7 @@ static __always_inline bool store_in(void *map, __u64 *id, struct offcpu_stack *
 	return is_stored(map, *id, s->check, &is_other);       /* another CPU was faster */
 }
 
-/* Its id; 0: there was no room. */
+/* Its id, also if there is no room now: the same stack may find some when it comes again. */
 static __always_inline __u64 store_stack(struct offcpu_stack *s)
 {
 	__u64 id = offcpu_hash(s, seed1, seed2);
@@ -77,7 +77,7 @@ static __always_inline __u64 store_stack(struct offcpu_stack *s)
 
 	if (!is_there)
 		COUNT(lost_stacks);
-	return is_there ? id : 0;
+	return id;
 }
 
 static __always_inline void walk_stack(struct offcpu_stack *s, struct task_struct *task,

@@ -117,11 +117,17 @@ static void find_disk(struct out *out, const struct view *v, uint64_t busy_ns)
 
 static void tell_note(struct out *out, struct finding *f)
 {
-	if (window.output == OUTPUT_TABLES)
+	char *text = arena_strdup(out_arena(out), f->text);
+
+	if (window.output == OUTPUT_TABLES) {
 		out_finding(out, f);
-	else
-		out_note(out, "%s: %s: %s%s%s", f->kind->id, f->subject, f->text,
-			 f->next ? "; next: " : "", f->next ? f->next : "");
+		return;
+	}
+	for (char *c = text; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	out_note(out, "%s: %s: %s%s%s", f->kind->id, f->subject, text,
+		 f->next ? "; next: " : "", f->next ? f->next : "");
 }
 
 static void find_lost(struct out *out, const struct view *v)
@@ -133,8 +139,8 @@ static void find_lost(struct out *out, const struct view *v)
 
 	if (!lost)
 		return;
-	if ((double)lost_ns < LOST_SHARE * (double)v->total_ns) {
-		out_line(out, "lost", "%s stacks or rows, %s of waiting",
+	if ((double)lost_ns < LOST_SHARE * (double)(v->total_ns + lost_ns)) {
+		out_note(out, "%s stacks or rows found no room: %s of waiting",
 			 human_count_u64(a, lost), human_ns(a, (double)lost_ns));
 		return;
 	}

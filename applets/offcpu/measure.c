@@ -96,18 +96,18 @@ static int measure(struct measuring *m, struct waits *w)
 	while (!is_over(m, due_ns)) {
 		const uint64_t left_ms = (due_ns - src_now_ns()) / 1000000;
 
-		src_sample_begin();
 		waitnames_follow(m->names, left_ms < FOLLOW_MS ? (int)left_ms + 1 : FOLLOW_MS);
-		src_sample_end();
 	}
 	err = offcpu_end();
-	return err < 0 ? err : waitnames_collect(m->names, w);
+	return err < 0 ? err : waitnames_collect(m->names, targets_want, w);
 }
 
 static int fetch(void *arg, struct buf *reply)
 {
 	struct measuring m = { .out = arg };
 	struct waits w = { 0 };
+	/* what is read on the way is in the rows: it is not saved */
+	src_sample_begin();
 	const int err = measure(&m, &w);
 
 	if (err >= 0)
@@ -117,6 +117,7 @@ static int fetch(void *arg, struct buf *reply)
 			 waitnames_blind(m.names));
 	offcpu_close();
 	waitnames_free(m.names);
+	src_sample_end();
 	targets_free(&m.targets);
 	waits_free(&w);
 	return err;

@@ -100,6 +100,8 @@ struct view {
 };
 void view_make(struct view *v, const struct waits *w);
 void view_free(struct view *v);
+/* Whether it is asked for; causes aside (--no-idle). */
+bool view_wants(const struct waits *w, const struct wait_row *r);
 enum wait_cause view_cause(const struct waits *w, const struct wait_row *r);
 /* "read < fetch < main": user frames from the leaf, at most max; "-" without any. */
 const char *view_where(struct arena *a, const struct waits *w, uint32_t stack, unsigned max);

@@ -24,6 +24,33 @@ struct stack_row {
 	bool is_idle, still_blocked;
 };
 
+struct thread_row {
+	uint64_t tgid, tid, host_tgid, host_tid, waited_ns, sleeping_ns, runnable_ns, preempted_ns,
+		throttled_ns, count;
+	const char *comm, *cgroup;
+};
+
+static const struct column thread_columns[] = {
+	COL(struct thread_row, tgid, "TGID", ROLE_KEY, UNIT_ID, "process, as counted here"),
+	COL(struct thread_row, tid, "TID", ROLE_KEY, UNIT_ID, "thread, as counted here"),
+	COL(struct thread_row, host_tgid, NULL, ROLE_KEY, UNIT_ID,
+	    "process, as counted in the first pid namespace"),
+	COL(struct thread_row, host_tid, NULL, ROLE_KEY, UNIT_ID,
+	    "thread, as counted in the first pid namespace"),
+	COL(struct thread_row, waited_ns, "WAITED", ROLE_GAUGE, UNIT_NS, "off the CPU, all of it"),
+	COL(struct thread_row, sleeping_ns, "ASLEEP", ROLE_GAUGE, UNIT_NS, "until woken"),
+	COL(struct thread_row, runnable_ns, "RUNQ", ROLE_GAUGE, UNIT_NS,
+	    "woken, until it got a CPU"),
+	COL(struct thread_row, preempted_ns, "PREEMPT", ROLE_GAUGE, UNIT_NS,
+	    "taken off the CPU, until it got one again"),
+	COL(struct thread_row, throttled_ns, "THRTL", ROLE_GAUGE, UNIT_NS,
+	    "part of these two: its control group was out of CPU quota"),
+	COL(struct thread_row, count, "COUNT", ROLE_GAUGE, UNIT_COUNT, "times"),
+	COL_NAME(struct thread_row, comm, "COMM", ROLE_TEXT, NAME_COMMAND, "its name"),
+	COL_NAME_IF_ANY(struct thread_row, cgroup, "CGROUP", ROLE_TEXT, NAME_CGROUP,
+			"with --by cgroup: its control group"),
+};
+
 static const struct column cause_columns[] = {
 	COL(struct cause_row, cause, "CAUSE", ROLE_KEY, UNIT_TEXT,
 	    "what was waited for; runnable: a CPU"),
@@ -77,8 +104,17 @@ static const struct table stack_table = {
 	TABLE(struct stack_row, stack_columns),
 };
 
+static const struct table thread_table = {
+	.name = "threads",
+	.help = "a thread under one name (people see them with --by tid)",
+	.sort = "-waited_ns", .top = true,
+	TABLE(struct thread_row, thread_columns),
+};
+
 extern const struct table locks_table;
-const struct table *const window_tables[] = { &cause_table, &stack_table, &locks_table, NULL };
+const struct table *const window_tables[] = {
+	&cause_table, &stack_table, &thread_table, &locks_table, NULL,
+};
 
 const char *window_first_table(void)
 {
@@ -156,11 +192,48 @@ static void show_group(struct out *out, const struct view *v, const struct wait_
 	});
 }
 
+static void show_threads(struct out *out, const struct view *v)
+{
+	const struct waits *w = v->waits;
+	struct thread_row *rows = mem_alloc((w->thread_count + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < w->row_count; i++) {
+		const struct wait_row *r = &w->rows[i];
+		struct thread_row *to = &rows[r->thread];
+
+		if (!view_wants(w, r))
+			continue;
+		to->count += r->count;
+		to->sleeping_ns += r->sleep_ns;
+		*(!r->state && !(r->flags & WAIT_NEW) ? &to->preempted_ns : &to->runnable_ns) +=
+			r->wait_ns;
+		to->throttled_ns += r->throttled_ns;
+	}
+	for (size_t i = 1; i < w->thread_count; i++) {
+		const struct wait_thread *t = &w->threads[i];
+		struct thread_row *to = &rows[i];
+
+		if (!to->count)
+			continue;
+		to->waited_ns = to->sleeping_ns + to->runnable_ns + to->preempted_ns;
+		to->tgid = t->tgid;
+		to->tid = t->tid;
+		to->host_tgid = t->host_tgid;
+		to->host_tid = t->host_tid;
+		to->comm = t->comm;
+		to->cgroup = t->cgroup;
+		out_row(out, &thread_table, to);
+	}
+	free(rows);
+}
+
 void tables_show(struct out *out, const struct view *v)
 {
 	show_causes(out, v);
 	for (size_t i = 0; i < v->count; i++)
 		if (v->groups[i].total_ns)
 			show_group(out, v, &v->groups[i]);
+	if (window.by == BY_TID || out_format(out) != OUT_PEOPLE)
+		show_threads(out, v);
 	locks_show(out, v->waits);
 }

@@ -92,7 +92,7 @@ static struct wait_group *group_of(struct view *v, struct hash *known, struct ha
 	return &v->groups[(uintptr_t)*slot - 1];
 }
 
-static bool is_wanted(const struct waits *w, const struct wait_row *r)
+bool view_wants(const struct waits *w, const struct wait_row *r)
 {
 	if (!targets_want(&w->threads[r->thread]))
 		return false;
@@ -170,7 +170,7 @@ void view_make(struct view *v, const struct waits *w)
 		const struct wait_row *r = order[i];
 		const enum wait_cause cause = view_cause(w, r);
 
-		if (!is_wanted(w, r) || (window.no_idle && wait_cause_is_idle(cause)))
+		if (!view_wants(w, r) || (window.no_idle && wait_cause_is_idle(cause)))
 			continue;
 		v->threads += last != r->thread;
 		last = r->thread;

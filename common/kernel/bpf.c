@@ -205,26 +205,3 @@ int bpf_possible_cpus(void)
 {
 	return libbpf_num_possible_cpus();
 }
-
-/* typedef void (*btf_trace_NAME)(void *, ...): the first argument is not the tracepoint's. */
-int bpf_tracepoint_arguments(const char *name)
-{
-	char type[64];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	if (!btf)
-		return -errno;
-	const int id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-
-	if (t)
-		t = btf__type_by_id(btf, t->type);
-	if (t && btf_is_ptr(t))
-		t = btf__type_by_id(btf, t->type);
-	const int count = t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : -ENOENT;
-
-	btf__free(btf);
-	return count;
-}

@@ -51,7 +51,4 @@ int bpf_probe_load(void);
 /* Has this kernel readable BTF, which relocates our programs? 0 or -errno with fail text. */
 int bpf_probe_btf(void);
 
-/* How many arguments a raw tracepoint has here, by BTF ("sched_switch"); -errno: not known. */
-int bpf_tracepoint_arguments(const char *name);
-
 #endif

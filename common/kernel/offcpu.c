@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -272,22 +273,23 @@ static void set_options(const struct offcpu_options *o)
 	program->rodata->only_kernel = o->only_kernel;
 	program->rodata->no_user_stacks = o->no_user_stacks;
 	program->rodata->no_kernel_stacks = o->no_kernel_stacks;
-	program->rodata->has_state_argument = bpf_tracepoint_arguments("sched_switch") >= 4;
 }
 
 static void set_sizes(const struct offcpu_options *o)
 {
 	const uint32_t storage = o->storage ? (uint32_t)o->storage : OFFCPU_STORAGE;
 	const uint32_t rows = storage > ROWS_LEAST ? storage : ROWS_LEAST;
+	/* a table's empty places take memory, too, and time to clear */
+	const uint32_t few = rows / 4 > ROWS_LEAST ? rows / 4 : ROWS_LEAST;
 	const size_t most = o->pid_count > o->tid_count ? o->pid_count : o->tid_count;
 
 	bpf_map__set_max_entries(program->maps.short_stacks, storage);
 	bpf_map__set_max_entries(program->maps.deep_stacks, storage);
 	bpf_map__set_max_entries(program->maps.sums, rows);
-	bpf_map__set_max_entries(program->maps.threads, rows);
-	bpf_map__set_max_entries(program->maps.chains, rows);
-	bpf_map__set_max_entries(program->maps.begun, rows);
-	bpf_map__set_max_entries(program->maps.locks, rows);
+	bpf_map__set_max_entries(program->maps.threads, few);
+	bpf_map__set_max_entries(program->maps.chains, few);
+	bpf_map__set_max_entries(program->maps.begun, few);
+	bpf_map__set_max_entries(program->maps.locks, few);
 	bpf_map__set_max_entries(program->maps.only_tgids, (uint32_t)most + 1);
 	bpf_map__set_max_entries(program->maps.only_tids, (uint32_t)most + 1);
 }
@@ -316,17 +318,29 @@ static int find_missing(void)
 	return 0;
 }
 
-static int load(const struct offcpu_options *o)
+static int load_once(const struct offcpu_options *o, bool has_state_argument)
 {
 	bpf_quiet();
 	program = offcpu_bpf__open();
 	if (!program)
-		return errno == ENOTSUP ? fail(ENOTSUP, "built without BPF") :
-			bpf_fail(errno, "opening the BPF programs");
+		return errno;
 	set_options(o);
 	set_sizes(o);
-	int err = -offcpu_bpf__load(program);
+	program->rodata->has_state_argument = has_state_argument;
+	return -offcpu_bpf__load(program);
+}
 
+static int load(const struct offcpu_options *o)
+{
+	int err = load_once(o, true);
+
+	if (err == ENOTSUP && !program)
+		return fail(ENOTSUP, "built without BPF");
+	if (err == EACCES) {
+		/* before 5.18 the verifier knows of no fourth argument */
+		offcpu_close();
+		err = load_once(o, false);
+	}
 	if (err)
 		return explain_load(err);
 	err = fill_filter(program->maps.only_tgids, o->pids, o->pid_count);
@@ -348,6 +362,8 @@ int offcpu_open(const struct offcpu_options *o)
 		err = find_missing();
 	if (err)
 		offcpu_close();
+	/* what loading took (the kernel's types, twice) is not needed any more */
+	malloc_trim(0);
 	return err;
 }
 

@@ -246,17 +246,25 @@ static uint32_t chain_number(struct waitnames *n, uint64_t id, unsigned depth)
 	return number;
 }
 
-static void add_row(struct waitnames *n, const struct offcpu_row *r)
+static void add_row(struct waitnames *n, bool (*wants)(const struct wait_thread *t),
+		    const struct offcpu_row *r)
 {
 	struct wait_row row = { .thread = thread_number(n, r->key.thread) };
 
 	if (!row.thread)               /* no serial: there was no room for its name */
 		row.thread = thread_number(n, UINT64_MAX);
+	if (!wants(&n->waits->threads[row.thread]))
+		return;
 	row.user = waitnames_user_stack(n, pid_of(n, row.thread), r->key.user);
-	row.kernel = r->key.kernel ? waitnames_kernel_stack(n, r->key.kernel) : 0;
+	row.kernel = waitnames_kernel_stack(n, r->key.kernel);
 	row.chain = chain_number(n, r->key.chain, 0);
 	row.state = r->key.state;
-	row.flags = r->key.flags;
+	row.flags = r->key.flags | (r->key.user && !row.user ? WAIT_NO_USER : 0) |
+		    (r->key.kernel && !row.kernel ? WAIT_NO_KERNEL : 0);
+	if (row.flags & (WAIT_NO_USER | WAIT_NO_KERNEL)) {
+		n->lost_stacks++;
+		n->lost_stack_ns += r->sum.sleep_ns + r->sum.wait_ns;
+	}
 	row.lock = r->key.lock;
 	const uint64_t key = hash_bytes(&row, sizeof(row));
 	void **slot = hash_number(&n->rows, key);
@@ -289,8 +297,8 @@ static void add_counts(struct waitnames *n)
 	waits_add_count(w, "intervals", c.intervals);
 	waits_add_count(w, "resynced", c.resynced);
 	waits_add_count(w, "unseen", c.unseen);
-	waits_add_count(w, "lost_stacks", c.lost_stacks);
-	waits_add_count(w, "lost_stack_ns", c.lost_stack_ns);
+	waits_add_count(w, "lost_stacks", n->lost_stacks);
+	waits_add_count(w, "lost_stack_ns", n->lost_stack_ns);
 	waits_add_count(w, "lost_rows", c.lost_rows);
 	waits_add_count(w, "lost_row_ns", c.lost_row_ns);
 	waits_add_count(w, "lost_threads", c.lost_threads);
@@ -301,7 +309,8 @@ static void add_counts(struct waitnames *n)
 	waits_add_count(w, "refused", n->live.refused);
 }
 
-int waitnames_collect(struct waitnames *n, struct waits *w)
+int waitnames_collect(struct waitnames *n, bool (*wants)(const struct wait_thread *t),
+		      struct waits *w)
 {
 	struct offcpu_row *rows;
 	const char *const *notes;
@@ -321,7 +330,7 @@ int waitnames_collect(struct waitnames *n, struct waits *w)
 	w->engine = "bpf";
 	w->window_ns = offcpu_window_ns();
 	for (size_t i = 0; i < count; i++)
-		add_row(n, &rows[i]);
+		add_row(n, wants, &rows[i]);
 	free(rows);
 	offcpu_locks(add_lock, w);
 	add_counts(n);

@@ -27,8 +27,11 @@ void waitnames_want_cgroups(struct waitnames *n);
 /* Takes what came, having waited for it up to timeout_ms. */
 void waitnames_follow(struct waitnames *n, int timeout_ms);
 
-/* After offcpu_end: all rows, with what they name. w is zeroed before. 0 or -errno with fail text.
+/*
+ * After offcpu_end: all rows of threads that are wanted, with what they name. w is zeroed before. 0
+ * or -errno with fail text.
  */
-int waitnames_collect(struct waitnames *n, struct waits *w);
+int waitnames_collect(struct waitnames *n, bool (*wants)(const struct wait_thread *t),
+		      struct waits *w);
 
 #endif

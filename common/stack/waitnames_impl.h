@@ -44,6 +44,7 @@ struct waitnames {
 	uint64_t nameless_count;       /* processes whose maps are not known */
 	uint32_t *frame_numbers;
 	size_t frame_number_count, frame_number_cap;
+	uint64_t lost_stacks, lost_stack_ns;   /* rows without one that had no room, their time */
 	uint64_t outside;              /* frames in no map: left out */
 };
 

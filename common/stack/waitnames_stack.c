@@ -241,12 +241,13 @@ static bool is_whole(const struct waitnames *n, const struct frames *f)
 
 	if (f->count < 2)
 		return false;
-	const struct wait_frame *last = &n->waits->frames[f->numbers[f->count - 1]];
-
-	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++)
-		if (!strncmp(last->name, roots[i], strlen(roots[i])))
-			return true;
-	return is_libc(last->object);
+	/* what the first function's own register led to may lie behind it */
+	for (uint32_t at = f->count; at-- > 1;)
+		for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++)
+			if (!strncmp(n->waits->frames[f->numbers[at]].name, roots[i],
+				     strlen(roots[i])))
+				return true;
+	return is_libc(n->waits->frames[f->numbers[f->count - 1]].object);
 }
 
 static uint32_t name_user_stack(struct waitnames *n, uint32_t pid, const struct offcpu_stack *s)
