@@ -75,12 +75,8 @@ static __always_inline struct offcpu_lock *lock_of(struct task_struct *task, __u
 	return bpf_map_lookup_elem(&locks, &key);
 }
 
-static __always_inline void come_back(struct task_struct *task, __u64 now)
+static __always_inline void come_back(struct book *book, struct task_struct *task, __u64 now)
 {
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
-
-	if (!book)
-		return;
 	if (book->is_wanted && began_ns) {
 		__u64 clock = clock_of(task);
 
@@ -166,11 +162,10 @@ static __always_inline bool is_passed_over(__u32 state)
 	return state_mask && !(state_mask & (state ? state : STATE_RUNNABLE));
 }
 
-static __always_inline void leave(struct task_struct *task, __u32 state, __u64 now)
+static __always_inline void leave(struct book *book, struct task_struct *task, __u32 state,
+				  __u64 now)
 {
-	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
-
-	if (!book || !book->is_wanted)
+	if (!book->is_wanted)
 		return;
 	if (book->off_ns && began_ns)
 		assume_back(book, task, now);
@@ -199,15 +194,29 @@ static __always_inline void leave(struct task_struct *task, __u32 state, __u64 n
 	book->off_ns = now;
 }
 
+/* Only one process is looked at, and it is another one: no more need be asked. */
+static __always_inline bool is_another(struct task_struct *task)
+{
+	return is_one_process && (__u32)task->tgid != only_tgid;
+}
+
 static __always_inline void switch_tasks(bool preempt, struct task_struct *prev,
 					 struct task_struct *next, __u32 state)
 {
-	__u64 now = bpf_ktime_get_ns();
+	struct book *book = NULL;
+	__u64 now = 0;
 
-	if (prev->pid)
-		leave(prev, preempt ? 0 : state, now);
-	if (next->pid)
-		come_back(next, now);
+	if (prev->pid && !is_another(prev))
+		book = bpf_task_storage_get(&books, prev, NULL, 0);
+	if (book) {
+		now = bpf_ktime_get_ns();
+		leave(book, prev, preempt ? 0 : state, now);
+	}
+	if (!next->pid || is_another(next))
+		return;
+	book = bpf_task_storage_get(&books, next, NULL, 0);
+	if (book)
+		come_back(book, next, now ? now : bpf_ktime_get_ns());
 }
 
 SEC("tp_btf/sched_switch")
@@ -224,7 +233,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
-	if (find_missing() || ended_ns)
+	if (find_missing() || ended_ns || is_another(task))
 		return 0;
 	__u64 clock = clock_of(task);
 
@@ -295,7 +304,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	struct offcpu_chain c = {};
 	__u32 depth = 0;
 
-	if (find_missing() || ended_ns)
+	if (find_missing() || ended_ns || is_another(task))
 		return 0;
 	struct book *book = bpf_task_storage_get(&books, task, NULL, 0);
 
@@ -331,7 +340,7 @@ int BPF_PROG(on_new, struct task_struct *task, unsigned long clone_flags)
 
 		is_wanted = parent && parent->is_wanted;
 	}
-	if (!is_wanted || !is_visible(task))
+	if (!is_wanted || !is_visible(task) || is_other_kind(task))
 		return 0;
 	struct book *book = open_book(task, true);
 
@@ -387,8 +396,9 @@ static __always_inline void begin_book(struct task_struct *task, struct seq_file
 	struct offcpu_begun row = {};
 	struct book *book;
 
-	if (task->exit_state || !is_asked(task))
+	if (task->exit_state || !is_asked(task) || is_other_kind(task))
 		return;
+	only_tgid = task->tgid;
 	book = open_book(task, true);
 	if (!book || !book->is_wanted || book->off_ns || book->on_ns)
 		return;

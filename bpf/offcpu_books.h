@@ -53,12 +53,14 @@ HASH_MAP(only_tids, __u32, __u8);
 
 struct offcpu_running running[OFFCPU_CPUS];
 __u32 pass, missing, level;
+__u32 only_tgid;                       /* that process, in the first pid namespace */
 __u64 own_namespace;                   /* the reader's pid namespace, an address */
 __u64 began_ns, ended_ns;              /* CLOCK_MONOTONIC; 0: not yet */
 
 const volatile __u64 least_ns, most_ns = ~0ull;
 const volatile __u32 state_mask;       /* 0: any */
 const volatile __u32 waker_depth;      /* 0: none but those of futexes, without stacks */
+const volatile bool is_one_process;    /* -p with one process, and no wakers */
 const volatile bool has_filter, inherits_filter, takes_all_new, only_user, only_kernel;
 const volatile bool no_user_stacks, no_kernel_stacks, has_state_argument = true;
 
@@ -105,6 +107,12 @@ static __always_inline __u64 name_thread(struct task_struct *task, const char *c
 	return serial;
 }
 
+/* -u, -k */
+static __always_inline bool is_other_kind(struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD ? only_user : only_kernel;
+}
+
 static __always_inline struct book *open_book(struct task_struct *task, bool is_wanted)
 {
 	struct book *book;
@@ -115,8 +123,7 @@ static __always_inline struct book *open_book(struct task_struct *task, bool is_
 		return NULL;
 	}
 	book->is_kernel = (task->flags & PF_KTHREAD) != 0;
-	book->is_wanted = is_wanted && !(only_user && book->is_kernel) &&
-			  !(only_kernel && !book->is_kernel);
+	book->is_wanted = is_wanted;
 	if (!book->serial)
 		book->serial = name_thread(task, task->comm, 0);
 	return book;

@@ -30,7 +30,8 @@ static void tell_lost(struct out *out)
 
 	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++)
 		if (waits_count(&w, lost[i].count))
-			out_missing(out, "%s %s", human_count_u64(a, waits_count(&w, lost[i].count)),
+			out_missing(out, "%s %s",
+				    human_count_u64(a, waits_count(&w, lost[i].count)),
 				    lost[i].text);
 }
 

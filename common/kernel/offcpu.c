@@ -264,6 +264,8 @@ static void set_options(const struct offcpu_options *o)
 	program->rodata->state_mask = o->state_mask;
 	program->rodata->waker_depth = o->waker_depth;
 	program->rodata->has_filter = o->pid_count || o->tid_count;
+	program->rodata->is_one_process = o->pid_count == 1 && !o->tid_count && !o->inherits &&
+					  !o->takes_all_new && !o->waker_depth;
 	program->rodata->inherits_filter = o->inherits;
 	program->rodata->takes_all_new = o->takes_all_new;
 	program->rodata->only_user = o->only_user;
