@@ -51,15 +51,24 @@ void symbols_free(struct symbols *s)
 	free(s);
 }
 
+/* Maps of a process come one after the other: each is asked about once. */
+static bool is_elsewhere(struct symbols *s, uint32_t pid)
+{
+	if (s->last_pid != pid) {
+		s->last_pid = pid;
+		s->last_is_elsewhere = object_process_is_elsewhere(pid);
+	}
+	return s->last_is_elsewhere;
+}
+
 /*
  * One object for all processes that map the same file. Without a build id a path in a container may
  * be another file than the same path here.
  */
-static void make_key(const struct symbols *s, const struct symbols_map *map, struct buf *key)
+static void make_key(struct symbols *s, const struct symbols_map *map, struct buf *key)
 {
 	buf_printf(key, "%s\n%s\n", map->path, map->build_id ? map->build_id : "");
-	if (!map->build_id && s->options.is_this_boot && map->pid &&
-	    object_process_is_elsewhere(map->pid))
+	if (!map->build_id && s->options.is_this_boot && map->pid && is_elsewhere(s, map->pid))
 		buf_printf(key, "%" PRIu32, map->pid);
 }
 

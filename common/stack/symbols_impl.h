@@ -39,6 +39,8 @@ struct symbols {
 	struct arena arena;            /* names that live as long as the symbols */
 	struct hash objects;           /* by key */
 	struct object *first;          /* all of them */
+	uint32_t last_pid;             /* whose files were looked at last; 0: none yet */
+	bool last_is_elsewhere;        /* it has a mount namespace of its own */
 	struct kernel kernel;
 	struct hash inlined_names;     /* from debug information's to demangled ones */
 	struct hash jits;              /* by pid */

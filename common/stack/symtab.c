@@ -242,13 +242,77 @@ static int compare_names(const struct symtab *t, const struct symtab_raw *a,
 	return a->order < b->order ? -1 : 1;
 }
 
-static int compare_raw(const void *a, const void *b, void *arg)
+static int compare_aliases(const void *a, const void *b, void *arg)
 {
-	const struct symtab_raw *x = a, *y = b;
+	return compare_names(arg, a, b);
+}
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return compare_names(arg, x, y);
+struct place_of {
+	uint64_t start;
+	uint32_t index;
+};
+
+/* One pass of the sort by digits: stable, by the byte of start that stands at shift. */
+static void sort_digit(const struct place_of *from, struct place_of *to, size_t count,
+		       unsigned shift)
+{
+	size_t at[256] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		at[from[i].start >> shift & 255]++;
+	for (unsigned d = 0; d < 256; d++) {
+		const size_t n = at[d];
+
+		at[d] = sum;
+		sum += n;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[at[from[i].start >> shift & 255]++] = from[i];
+}
+
+/* By start: the bytes in which no two differ, most of them, cost nothing. */
+static void sort_by_start(struct symtab *t)
+{
+	const size_t count = t->raw_count;
+	struct place_of *from = mem_alloc(count * sizeof(*from));
+	struct place_of *to = mem_alloc(count * sizeof(*to));
+	struct symtab_raw *sorted = mem_alloc(count * sizeof(*sorted));
+	uint64_t differ = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		from[i] = (struct place_of){ t->raw[i].start, (uint32_t)i };
+		differ |= t->raw[i].start ^ t->raw[0].start;
+	}
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		struct place_of *other = from;
+
+		if (!(differ >> shift & 255))
+			continue;
+		sort_digit(from, to, count, shift);
+		from = to;
+		to = other;
+	}
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = t->raw[from[i].index];
+	free(from);
+	free(to);
+	free(t->raw);
+	t->raw = sorted;
+	t->raw_cap = count;
+}
+
+/* Of equal starts the best name first. */
+static void sort_aliases(struct symtab *t)
+{
+	size_t end;
+
+	for (size_t i = 0; i < t->raw_count; i = end) {
+		for (end = i + 1; end < t->raw_count; end++)
+			if (t->raw[end].start != t->raw[i].start)
+				break;
+		if (end - i > 1)
+			qsort_r(t->raw + i, end - i, sizeof(*t->raw), compare_aliases, t);
+	}
 }
 
 /* One entry for each address, of those sorted with the best name first. */
@@ -285,8 +349,10 @@ static size_t drop_labels(struct symtab_raw *raw, size_t count)
 
 void symtab_seal(struct symtab *t)
 {
-	if (t->raw_count)
-		qsort_r(t->raw, t->raw_count, sizeof(*t->raw), compare_raw, t);
+	if (t->raw_count) {
+		sort_by_start(t);
+		sort_aliases(t);
+	}
 	t->count = drop_labels(t->raw, drop_aliases(t->raw, t->raw_count));
 	t->entries = mem_alloc(t->count * sizeof(*t->entries));
 	for (size_t i = 0; i < t->count; i++) {
