@@ -68,7 +68,8 @@ static bool is_elsewhere(struct symbols *s, uint32_t pid)
 static void make_key(struct symbols *s, const struct symbols_map *map, struct buf *key)
 {
 	buf_printf(key, "%s\n%s\n", map->path, map->build_id ? map->build_id : "");
-	if (!map->build_id && s->options.is_this_boot && map->pid && is_elsewhere(s, map->pid))
+	if (!map->build_id && map->path[0] == '/' && s->options.is_this_boot && map->pid &&
+	    is_elsewhere(s, map->pid))
 		buf_printf(key, "%" PRIu32, map->pid);
 }
 
