@@ -277,8 +277,8 @@ static __always_inline unsigned int task_state(const struct task_struct *task)
 }
 
 /*
- * Its number in the pid namespace that lies so deep, and that namespace's address; 0 if it has none.
- * numbers[] was an array of one until 6.5, then of no size: count from its start.
+ * Its number in the pid namespace that lies so deep, and that namespace's address; 0 if it has
+ * none. numbers[] was an array of one until 6.5, then of no size: count from its start.
  */
 static __always_inline const char *pid_at(struct pid *pid, __u32 level)
 {

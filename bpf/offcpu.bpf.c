@@ -1,353 +1,20 @@
 /*
- * Time that threads spend off the CPU, summed by where they left it: user stack, kernel stack, state,
- * thread, and who woke them.
+ * Time that threads spend off the CPU, summed by where they left it: user stack, kernel stack,
+ * state, thread, and who woke them.
  *
- * The user stack is walked as a thread leaves its CPU: later its memory is another's. It stays in the
- * thread's book as it is. The kernel stack is walked as it comes back, when it is known how long it
- * was away: a thread that is off its CPU keeps its kernel stack as it was. Only what is kept is
- * looked up and stored.
+ * The user stack is walked as a thread leaves its CPU: later its memory is another's. It stays in
+ * the thread's book as it is. The kernel stack is walked as it comes back, when it is known how
+ * long it was away: a thread that is off its CPU keeps its kernel stack as it was. Only what is
+ * kept is looked up and stored.
  *
  * How long it was runnable without running the scheduler measures itself (sched_info, the numbers
  * behind /proc/TID/schedstat), across migrations, too: no wakeup needs to be seen for it.
  */
 #include "bpf/kernel.h"
 #include "bpf/offcpu.h"
+#include "bpf/offcpu_books.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define TASK_GONE 0xb0u        /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD: include/linux/sched.h */
-#define STATE_RUNNABLE (1u << 31)      /* in state_mask: for state 0 */
-#define UNSURE_NS 1000000u     /* what was on a CPU then, and has left since, may seem to have left by */
-#define FUTEX_WAIT 0           /* include/uapi/linux/futex.h */
-#define FUTEX_LOCK_PI 6
-#define FUTEX_LOCK_PI2 13
-#define FUTEX_COMMAND 0x7f
-#define CLONE_THREAD 0x10000ul
-#define FRAME_BYTES(n) ((n) * sizeof(__u64))
-
-struct book {
-	__u64 off_ns;                  /* since when it is off the CPU; 0: it runs */
-	__u64 on_ns;                   /* when it got the CPU last */
-	__u64 ran_ns;                  /* sum_exec_runtime then */
-	__u64 delay_ns, arrivals;      /* run_delay and pcount as it left */
-	__u64 quota_clock_ns, cfs_rq;  /* the throttled clock as its wait began, and whose */
-	__u64 serial;
-	__u64 lock;
-	__u64 waker_ns, waker;         /* who woke it last: a chain's id */
-	/* its longest sleep since it woke another, for those whom it wakes */
-	__u64 waited_ns, waited_end_ns, waited_user, waited_kernel, waited_chain, woke_ns;
-	__u32 waited_state;
-	__u32 depth;                   /* of waited_chain */
-	__u32 state;
-	__u32 flags;                   /* OFFCPU_ */
-	bool is_wanted, is_passed_over, is_kernel, has_row;
-	struct offcpu_stack user;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct book);
-} books SEC(".maps");
-
-/* Sizes are set before loading. All take memory only as they fill. */
-#define HASH_MAP(name_, key_, value_) \
-	struct { \
-		__uint(type, BPF_MAP_TYPE_HASH); \
-		__uint(map_flags, BPF_F_NO_PREALLOC); \
-		__uint(max_entries, 1024); \
-		__type(key, key_); \
-		__type(value, value_); \
-	} name_ SEC(".maps")
-
-HASH_MAP(sums, struct offcpu_key, struct offcpu_sum);
-HASH_MAP(threads, __u64, struct offcpu_thread);
-HASH_MAP(chains, __u64, struct offcpu_chain);
-HASH_MAP(locks, struct offcpu_lock_key, struct offcpu_lock);
-HASH_MAP(begun, __u64, __u64);         /* serial: id of the user stack it began with */
-HASH_MAP(only_tgids, __u32, __u8);     /* as the reader's pid namespace counts */
-HASH_MAP(only_tids, __u32, __u8);
-HASH_MAP(deep_stacks, __u64, struct offcpu_stack);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1024);
-	__type(key, __u64);
-	__uint(value_size, OFFCPU_STACK_SHORT_SIZE);
-} short_stacks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct offcpu_stack);
-} scratch SEC(".maps");
-
-struct offcpu_counts counts;
-struct offcpu_running running[OFFCPU_CPUS];
-__u32 pass, missing, level;
-__u64 own_namespace;                   /* the reader's pid namespace, an address */
-__u64 began_ns, ended_ns;              /* CLOCK_MONOTONIC; 0: not yet */
-
-const volatile __u64 least_ns, most_ns = ~0ull;
-const volatile __u64 seed1, seed2;
-const volatile __u32 state_mask;       /* 0: any */
-const volatile __u32 waker_depth;      /* 0: none but those of futexes, without stacks */
-const volatile bool has_filter, inherits_filter, takes_all_new, only_user, only_kernel;
-const volatile bool no_user_stacks, no_kernel_stacks, has_state_argument = true;
-
-#define COUNT(what) __sync_fetch_and_add(&counts.what, 1)
-#define ADD(what, n) __sync_fetch_and_add(&counts.what, n)
-
-static __always_inline __u32 find_missing(void)
-{
-	struct cfs_rq *cfs_rq = NULL;
-	struct task_struct *task = NULL;
-	__u32 found = 0;
-
-	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(cfs_rq->rq))
-		found |= OFFCPU_LACKS_GROUPS;
-	if (!bpf_core_field_exists(task->sched_info.last_queued))
-		found |= OFFCPU_LACKS_INFO;
-	return found;
-}
-
-/* ---- stacks ---- */
-
-static __always_inline bool is_stored(void *map, __u64 id, __u64 check, bool *is_other)
-{
-	const __u64 *found = bpf_map_lookup_elem(map, &id);
-
-	*is_other = found && *found != check;
-	return found && !*is_other;
-}
-
-static __always_inline bool store_in(void *map, __u64 *id, struct offcpu_stack *s)
-{
-	bool is_other;
-
-	if (is_stored(map, *id, s->check, &is_other))
-		return true;
-	if (is_other) {
-		/* the one in 2^64: it has a second place */
-		*id = offcpu_finish(*id ^ s->check);
-		if (is_stored(map, *id, s->check, &is_other))
-			return true;
-		if (is_other)
-			return false;
-	}
-	if (!bpf_map_update_elem(map, id, s, BPF_NOEXIST))
-		return true;
-	return is_stored(map, *id, s->check, &is_other);       /* another CPU was faster */
-}
-
-/* Its id; 0: there was no room. */
-static __always_inline __u64 store_stack(struct offcpu_stack *s)
-{
-	__u64 id = offcpu_hash(s, seed1, seed2);
-	bool is_there = s->count <= OFFCPU_FRAMES_SHORT ? store_in(&short_stacks, &id, s) :
-							   store_in(&deep_stacks, &id, s);
-
-	if (!is_there)
-		COUNT(lost_stacks);
-	return is_there ? id : 0;
-}
-
-static __always_inline void walk_stack(struct offcpu_stack *s, struct task_struct *task, __u64 flags)
-{
-	long n = bpf_get_task_stack(task, s->frames, sizeof(s->frames), flags);
-
-	s->count = n > 0 ? (__u32)n / 8 : 0;
-	s->reserved = 0;
-}
-
-/* The kernel stack of a task that does not run, or our own. */
-static __always_inline __u64 kernel_stack_of(struct task_struct *task)
-{
-	__u32 zero = 0;
-	struct offcpu_stack *s = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!s)
-		return 0;
-	walk_stack(s, task, 0);
-	return s->count ? store_stack(s) : 0;
-}
-
-static __always_inline __u64 user_stack_now(struct task_struct *current)
-{
-	__u32 zero = 0;
-	struct offcpu_stack *s = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!s)
-		return 0;
-	walk_stack(s, current, BPF_F_USER_STACK);
-	return s->count ? store_stack(s) : 0;
-}
-
-/* ---- threads ---- */
-
-static __always_inline bool is_visible(struct task_struct *task)
-{
-	return !level || pid_namespace(task->thread_pid, level) == own_namespace;
-}
-
-/* A serial for the thread as it is called now; 0: no room. */
-static __always_inline __u64 name_thread(struct task_struct *task, const char *comm, __u64 previous)
-{
-	struct offcpu_thread t = {
-		.start_ns = task->start_boottime,
-		.host_tid = task->pid,
-		.host_tgid = task->tgid,
-		.is_kernel = (task->flags & PF_KTHREAD) != 0,
-		.previous = previous,
-	};
-	__u64 serial = offcpu_finish(offcpu_rotate(t.start_ns ^ (__u64)t.host_tid << 40, 23) ^
-			      bpf_ktime_get_ns() * 0x9e3779b97f4a7c15ull);
-
-	t.tid = level ? pid_nr(task->thread_pid, level) : task->pid;
-	t.tgid = level ? pid_nr(BPF_CORE_READ(task, group_leader, thread_pid), level) : task->tgid;
-	bpf_probe_read_kernel(t.comm, sizeof(t.comm), comm);
-	if (bpf_map_update_elem(&threads, &serial, &t, BPF_NOEXIST)) {
-		COUNT(lost_threads);
-		return 0;
-	}
-	return serial;
-}
-
-static __always_inline struct book *open_book(struct task_struct *task, bool is_wanted)
-{
-	struct book *book = bpf_task_storage_get(&books, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!book) {
-		COUNT(unseen);
-		return NULL;
-	}
-	book->is_kernel = (task->flags & PF_KTHREAD) != 0;
-	book->is_wanted = is_wanted && !(only_user && book->is_kernel) &&
-			  !(only_kernel && !book->is_kernel);
-	if (!book->serial)
-		book->serial = name_thread(task, task->comm, 0);
-	return book;
-}
-
-/* ---- intervals ---- */
-
-struct interval {
-	__u64 from_ns, to_ns;
-	__u64 wait_ns;                 /* of it, at its end: runnable */
-	__u64 throttled_ns;
-	bool has_kernel_stack;         /* it is still that of the interval */
-};
-
-static __always_inline __u64 clock_of(struct task_struct *task)
-{
-	return task->se.cfs_rq->rq->clock;
-}
-
-static __always_inline void count_interval(const struct offcpu_key *key, const struct interval *i)
-{
-	__u64 length = i->to_ns - i->from_ns;
-	__u64 wait = i->wait_ns < length && key->state ? i->wait_ns : length;
-	struct offcpu_sum fresh = {
-		.count = 1,
-		.sleep_ns = length - wait,
-		.wait_ns = wait,
-		.throttled_ns = i->throttled_ns < wait ? i->throttled_ns : wait,
-		.max_ns = length,
-	};
-	struct offcpu_sum *sum = bpf_map_lookup_elem(&sums, key);
-
-	if (!sum) {
-		if (!bpf_map_update_elem(&sums, key, &fresh, BPF_NOEXIST))
-			return;
-		sum = bpf_map_lookup_elem(&sums, key);
-	}
-	if (!sum) {
-		COUNT(lost_rows);
-		ADD(lost_row_ns, length);
-		return;
-	}
-	__sync_fetch_and_add(&sum->count, 1);
-	__sync_fetch_and_add(&sum->sleep_ns, fresh.sleep_ns);
-	__sync_fetch_and_add(&sum->wait_ns, fresh.wait_ns);
-	if (fresh.throttled_ns)
-		__sync_fetch_and_add(&sum->throttled_ns, fresh.throttled_ns);
-	if (sum->max_ns < length)
-		sum->max_ns = length;
-}
-
-/* For those it is going to wake. */
-static __always_inline void remember(struct book *book, const struct offcpu_key *key,
-				     const struct interval *i)
-{
-	__u64 length = i->to_ns - i->from_ns;
-
-	if (!key->state || (book->waited_end_ns > book->woke_ns && book->waited_ns >= length))
-		return;
-	book->waited_ns = length;
-	book->waited_end_ns = i->to_ns;
-	book->waited_user = key->user;
-	book->waited_kernel = key->kernel;
-	book->waited_state = key->state;
-	book->waited_chain = key->chain;
-}
-
-static __always_inline void find_user_stack(struct book *book, struct offcpu_key *key)
-{
-	if (book->flags & OFFCPU_BEGUN) {
-		__u64 *id = bpf_map_lookup_elem(&begun, &book->serial);
-
-		key->user = id ? *id : 0;
-		return;
-	}
-	if (!book->user.count)
-		return;
-	key->user = store_stack(&book->user);
-	if (!key->user)
-		key->flags |= OFFCPU_NO_USER;
-	if (book->user.count == OFFCPU_FRAMES_MAX)
-		key->flags |= OFFCPU_DEEP_USER;
-}
-
-/* The interval is over, or the window is. */
-static __always_inline void sum_up(struct book *book, struct task_struct *task, struct interval *i,
-				   __u32 flags)
-{
-	if (i->from_ns < began_ns)
-		i->from_ns = began_ns;
-	if (i->to_ns <= i->from_ns) {
-		if (i->to_ns < i->from_ns && i->to_ns > began_ns)
-			COUNT(backwards);
-		return;
-	}
-	__u64 length = i->to_ns - i->from_ns;
-
-	if (length < least_ns || length > most_ns || book->is_passed_over)
-		return;
-	struct offcpu_key key = {
-		.thread = book->serial,
-		.state = book->state,
-		.flags = book->flags | flags,
-		.lock = book->lock,
-	};
-
-	if (book->waker && book->waker_ns >= book->off_ns && book->state)
-		key.chain = book->waker;
-	find_user_stack(book, &key);
-	if (i->has_kernel_stack && !no_kernel_stacks) {
-		key.kernel = kernel_stack_of(task);
-		if (!key.kernel)
-			key.flags |= OFFCPU_NO_KERNEL;
-	}
-	if (key.flags & (OFFCPU_NO_USER | OFFCPU_NO_KERNEL))
-		ADD(lost_stack_ns, length);
-	COUNT(intervals);
-	book->has_row = true;
-	count_interval(&key, i);
-	remember(book, &key, i);
-}
 
 /* What the throttled clock moved since the wait began, if it is still the same one. */
 static __always_inline __u64 throttled_since(struct book *book, struct task_struct *task,
@@ -482,6 +149,11 @@ static __always_inline void note_futex(struct book *book, struct task_struct *ta
 		book->flags |= OFFCPU_FUTEX_2;
 }
 
+static __always_inline __u64 later(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
 static __always_inline __u32 cpu_slot(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -503,7 +175,7 @@ static __always_inline void leave(struct task_struct *task, __u32 state, __u64 n
 	if (book->off_ns && began_ns)
 		assume_back(book, task, now);
 	else if (book->on_ns && began_ns)
-		running[cpu_slot()].ns += now - (book->on_ns > began_ns ? book->on_ns : began_ns);
+		running[cpu_slot()].ns += now - later(book->on_ns, began_ns);
 	book->off_ns = 0;
 	if (state & TASK_GONE)
 		return;
@@ -567,16 +239,21 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 
 /* ---- who wakes ---- */
 
+static __always_inline __u64 mix(__u64 h, __u64 v)
+{
+	return offcpu_rotate(h ^ v * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
+}
+
 static __always_inline __u64 store_chain(const struct offcpu_chain *c)
 {
 	__u64 id = seed1;
 
-	id = offcpu_rotate(id ^ c->user * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
-	id = offcpu_rotate(id ^ c->kernel * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
-	id = offcpu_rotate(id ^ c->waited_user * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
-	id = offcpu_rotate(id ^ c->waited_kernel * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
-	id = offcpu_rotate(id ^ c->parent * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
-	id = offcpu_rotate(id ^ c->thread * 0x9e3779b97f4a7c15ull, 27) * 0xc2b2ae3d27d4eb4full;
+	id = mix(id, c->user);
+	id = mix(id, c->kernel);
+	id = mix(id, c->waited_user);
+	id = mix(id, c->waited_kernel);
+	id = mix(id, c->parent);
+	id = mix(id, c->thread);
 	id = offcpu_finish(id + c->waited_state);
 	if (bpf_map_lookup_elem(&chains, &id) || !bpf_map_update_elem(&chains, &id, c, BPF_ANY))
 		return id;
@@ -748,7 +425,7 @@ static __always_inline void end_book(struct task_struct *task)
 	if (!book || !book->is_wanted)
 		return;
 	if (!book->off_ns && book->on_ns && task->on_cpu)
-		running[0].ns += ended_ns - (book->on_ns > began_ns ? book->on_ns : began_ns);
+		running[0].ns += ended_ns - later(book->on_ns, began_ns);
 	if (!book->off_ns && book->on_ns && !task->on_cpu && !task->exit_state) {
 		assume_left(book, task, ended_ns);
 		book->state = task_is_runnable(task) ? 0 : 1;

@@ -9,6 +9,7 @@
 #define LOCK_SHARE 0.10                /* of all time that is not idle, on CPUs or off */
 #define LOCK_AT_ONCE 2u
 #define DISK_SHARE 0.20
+#define LEAST_AT_A_TIME 0.10           /* threads on average: less is not worth a word */
 #define LOST_SHARE 0.001
 #define CUT_SHARE 0.20                 /* of user threads' time */
 #define OBJECTS_SHOWN 3
@@ -68,6 +69,7 @@ static void find_locks(struct out *out, const struct view *v, uint64_t busy_ns)
 	for (size_t i = 0; i < count; i++)
 		if (locks[i].is_lock && locks[i].waiters >= 2 &&
 		    at_once(v->waits, &locks[i]) >= LOCK_AT_ONCE &&
+		    seconds_per_second(v->waits, locks[i].waited_ns) >= LEAST_AT_A_TIME &&
 		    (double)locks[i].waited_ns >= LOCK_SHARE * (double)busy_ns)
 			find_lock(out, v->waits, &locks[i], busy_ns);
 }
@@ -90,7 +92,8 @@ static void find_disk(struct out *out, const struct view *v, uint64_t busy_ns)
 		if (!worst || worst->sleep_ns < v->groups[i].sleep_ns)
 			worst = &v->groups[i];
 	}
-	if (!worst || !disk_ns || (double)disk_ns < DISK_SHARE * (double)busy_ns)
+	if (!worst || seconds_per_second(v->waits, disk_ns) < LEAST_AT_A_TIME ||
+	    (double)disk_ns < DISK_SHARE * (double)busy_ns)
 		return;
 	struct finding *f = finding_start(a, offcpu_findings, "offcpu.disk", STATE_NOW,
 		redact_name(a, NAME_COMMAND, worst->root ? worst->root : "host"));
@@ -224,7 +227,8 @@ static void find_cut(struct out *out, const struct view *v)
 void window_findings(struct out *out, const struct view *v)
 {
 	/* on CPUs, too: a busy host that waits little is not one that waits for disks */
-	const uint64_t busy_ns = v->busy_ns + waits_count(v->waits, "running_ns");
+	const uint64_t busy_ns = v->busy_ns - v->resting_ns +
+				 waits_count(v->waits, "running_ns");
 
 	if (window.output == OUTPUT_TABLES) {
 		find_locks(out, v, busy_ns);

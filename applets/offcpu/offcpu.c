@@ -9,10 +9,12 @@ static const struct mode *const modes[] = {
 
 const struct finding_kind offcpu_findings[] = {
 	{ "offcpu.lock", "now",
-	  "threads wait for one mutex or rwlock, at least 2 at once, at least 10 % of all time "
-	  "off the CPU that is not idle" },
+	  "threads waited for one mutex or rwlock, at least 2 at once, at least 10 % of all time "
+	  "that is neither idle nor slept by the clock, and 0.1 threads on average" },
 	{ "offcpu.disk", "now",
-	  "at least 20 % of all time off the CPU that is not idle is spent waiting for disks" },
+	  "threads waited for disks (and journals, and as too many pages were dirty) at least "
+	  "20 % of all time that is neither idle nor slept by the clock, and 0.1 threads on "
+	  "average" },
 	{ "offcpu.lost-stacks", "note", "at least 0.1 % of the time has no stack: no room for it" },
 	{ "offcpu.no-frame-pointers", "note",
 	  "at least 20 % of the time of user threads has stacks that end early" },

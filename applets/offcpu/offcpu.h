@@ -91,6 +91,9 @@ struct view {
 	struct wait_group *groups;
 	size_t count, cap;
 	uint64_t total_ns, busy_ns;    /* all; and what is not idle */
+	/* of busy_ns: asleep by its own clock, or all through the window where nobody had to
+	 * answer: no measure for what hurts */
+	uint64_t resting_ns;
 	uint64_t by_cause_ns[CAUSES], by_cause_count[CAUSES];
 	uint64_t sleep_ns, wait_ns, preempted_ns, throttled_ns;
 	uint64_t threads;

@@ -86,8 +86,8 @@ uint32_t output_place(struct fold *f, const struct waits *w, const struct wait_g
 	if (!g->user && !g->is_kernel && !window.kernel_only && !(g->flags & WAIT_NEW))
 		at = add_text(f, at, g->flags & WAIT_NO_USER ? "[lost]" : "[missed]");
 	at = add_stack(f, at, w, g->user);
-	if (!g->kernel && (g->flags & WAIT_NO_KERNEL) && !window.user_only)
-		at = add_text(f, at, "[lost]");
+	if (!g->kernel && !window.user_only)
+		at = add_text(f, at, g->flags & WAIT_NO_KERNEL ? "[lost]" : "[missed]");
 	at = add_stack(f, at, w, g->kernel);
 	return add_chain(f, at, w, g->chain);
 }

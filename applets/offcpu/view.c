@@ -50,7 +50,7 @@ static const char *root_of(struct arena *a, const struct wait_thread *t)
 	case BY_COMM:
 		break;
 	}
-	return t->comm;
+	return *t->comm ? t->comm : "[nameless]";
 }
 
 struct group_key {
@@ -103,6 +103,13 @@ static bool is_wanted(const struct waits *w, const struct wait_row *r)
 	return !window.state_mask || (window.state_mask & state);
 }
 
+static bool is_resting(enum wait_cause cause, uint32_t flags)
+{
+	return cause == CAUSE_TIMER ||
+	       ((flags & WAIT_OPEN) && (flags & WAIT_BEGUN) &&
+		(cause == CAUSE_PIPE || cause == CAUSE_NETWORK || cause == CAUSE_OTHER));
+}
+
 static void add_row(struct view *v, struct wait_group *g, const struct wait_row *r)
 {
 	/* made, and never yet switched out: what it waits for is a CPU, as after a wakeup */
@@ -113,6 +120,8 @@ static void add_row(struct view *v, struct wait_group *g, const struct wait_row 
 	const uint64_t throttled = wait || preempted ? r->throttled_ns : 0;
 	const uint64_t total = sleep + wait + preempted;
 
+	if (!g->is_idle && is_resting(g->cause, r->flags))
+		v->resting_ns += sleep;
 	g->sleep_ns += sleep;
 	g->wait_ns += wait;
 	g->preempted_ns += preempted;

@@ -275,7 +275,7 @@ static void set_options(const struct offcpu_options *o)
 static void set_sizes(const struct offcpu_options *o)
 {
 	const uint32_t storage = o->storage ? (uint32_t)o->storage : OFFCPU_STORAGE;
-	const uint32_t asked = (uint32_t)(o->pid_count > o->tid_count ? o->pid_count : o->tid_count);
+	const size_t most = o->pid_count > o->tid_count ? o->pid_count : o->tid_count;
 
 	bpf_map__set_max_entries(program->maps.short_stacks, storage);
 	bpf_map__set_max_entries(program->maps.deep_stacks, storage);
@@ -284,8 +284,8 @@ static void set_sizes(const struct offcpu_options *o)
 	bpf_map__set_max_entries(program->maps.chains, storage);
 	bpf_map__set_max_entries(program->maps.begun, storage);
 	bpf_map__set_max_entries(program->maps.locks, storage);
-	bpf_map__set_max_entries(program->maps.only_tgids, asked + 1);
-	bpf_map__set_max_entries(program->maps.only_tids, asked + 1);
+	bpf_map__set_max_entries(program->maps.only_tgids, (uint32_t)most + 1);
+	bpf_map__set_max_entries(program->maps.only_tids, (uint32_t)most + 1);
 }
 
 static int fill_filter(const struct bpf_map *map, const uint64_t *numbers, size_t count)
@@ -321,7 +321,6 @@ static int load(const struct offcpu_options *o)
 			bpf_fail(errno, "opening the BPF programs");
 	set_options(o);
 	set_sizes(o);
-	/* nobody asked, and every event costs */
 	int err = -offcpu_bpf__load(program);
 
 	if (err)

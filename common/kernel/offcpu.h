@@ -1,6 +1,6 @@
 /*
- * Time that threads spend off the CPU, by stacks, as addresses: bpf/offcpu.bpf.c sums in the kernel,
- * this asks for it and reads it. Names are for whoever knows symbols (stack/waitnames.h).
+ * Time that threads spend off the CPU, by stacks, as addresses: bpf/offcpu.bpf.c sums in the
+ * kernel, this asks for it and reads it. Names are for whoever knows symbols (stack/waitnames.h).
  *
  * What comes out is not read through the source: callers save their rows once these have names.
  */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define LEAF_FRAMES 10         /* of user space that are looked at: a lock's own, and its wrappers */
+#define LEAF_FRAMES 10         /* of user space: a lock's own, and its wrappers */
 
 static const struct {
 	const char *name;
@@ -32,8 +32,8 @@ static const struct {
 };
 
 /*
- * The kernel's functions, the telling ones first: an entry that stands anywhere in the stack decides
- * before all that stand below it here. A * at the end: anything may follow.
+ * The kernel's functions, the telling ones first: an entry that stands anywhere in the stack
+ * decides before all that stand below it here. A * at the end: anything may follow.
  */
 static const struct {
 	const char *function;
@@ -186,6 +186,8 @@ static const struct {
 	{ "do_sigtimedwait*", CAUSE_SIGNAL },
 	{ "sigsuspend", CAUSE_SIGNAL },
 	{ "__do_sys_pause", CAUSE_SIGNAL },
+	{ "__x64_sys_pause", CAUSE_SIGNAL },
+	{ "__ia32_sys_pause", CAUSE_SIGNAL },  /* the same, where the linker made them one */
 	{ "do_signal_stop", CAUSE_SIGNAL },
 	{ "do_jobctl_trap", CAUSE_SIGNAL },
 	{ "ptrace_*", CAUSE_SIGNAL },
@@ -221,7 +223,8 @@ static const char *const locks[] = {
 static const char *const conditions[] = {
 	"pthread_cond_*", "sem_wait*", "sem_timedwait*", "sem_clockwait*", "new_sem_wait*",
 	"pthread_join*", "pthread_clockjoin*", "pthread_timedjoin*", "pthread_barrier_wait*",
-	"std::condition_variable*", "std::thread::park*", "std::sys::*Condvar*", "*::Condvar::wait*",
+	"std::condition_variable*", "std::thread::park*", "std::sys::*Condvar*",
+	"*::Condvar::wait*",
 	"std::sys::*Parker*", "parking_lot::condvar*", "parking_lot_core::parking_lot::park",
 	"Unsafe_Park", "Parker::park", "ObjectMonitor::wait*", "runtime.futexsleep*",
 	"runtime.notesleep", "runtime.notetsleep*", "runtime.stopm", "runtime.mPark",

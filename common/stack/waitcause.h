@@ -1,6 +1,7 @@
 /*
- * For what a thread waits, from the functions it waits in: one table of the kernel's (waitcause.c) and
- * two of names in user space that tell locks from condition variables. What no entry knows is `other`.
+ * For what a thread waits, from the functions it waits in: one table of the kernel's
+ * (waitcause.c) and two of names in user space that tell locks from condition variables. What no
+ * entry knows is `other`.
  */
 #ifndef STACK_WAITCAUSE_H
 #define STACK_WAITCAUSE_H
@@ -12,7 +13,7 @@
 enum wait_cause {
 	CAUSE_OTHER,                   /* no entry knows it */
 	CAUSE_LOCK,                    /* a mutex or rwlock of user space: a futex that is one */
-	CAUSE_FUTEX,                   /* any other futex: condition variables, parked threads, joins */
+	CAUSE_FUTEX,                   /* other futexes: condition variables, parking, joins */
 	CAUSE_KERNEL_LOCK,             /* a mutex, semaphore or RCU inside the kernel */
 	CAUSE_DISK,
 	CAUSE_JOURNAL,                 /* a file system's log */
@@ -44,8 +45,8 @@ bool wait_cause_is_idle(enum wait_cause c);    /* waits for work to come, not fo
 enum wait_cause wait_cause_of(const char *const *names, size_t count, bool is_kthread);
 
 /*
- * A futex's: by the functions of user space nearest to the leaf (leaf first), or, where these have no
- * names, by what it asked the kernel for: says_lock. CAUSE_LOCK or CAUSE_FUTEX.
+ * A futex's: by the functions of user space nearest to the leaf (leaf first), or, where these
+ * have no names, by what it asked the kernel for: says_lock. CAUSE_LOCK or CAUSE_FUTEX.
  */
 enum wait_cause wait_cause_of_futex(const char *const *names, size_t count, bool says_lock);
 

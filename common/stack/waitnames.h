@@ -1,6 +1,6 @@
 /*
- * From what kernel/offcpu.h measured, which is addresses, to waits that have names. Follows processes
- * while the window lasts: those that end within it have their names, too.
+ * From what kernel/offcpu.h measured, which is addresses, to waits that have names. Follows
+ * processes while the window lasts: those that end within it have their names, too.
  */
 #ifndef STACK_WAITNAMES_H
 #define STACK_WAITNAMES_H
@@ -27,7 +27,8 @@ void waitnames_want_cgroups(struct waitnames *n);
 /* Takes what came, having waited for it up to timeout_ms. */
 void waitnames_follow(struct waitnames *n, int timeout_ms);
 
-/* After offcpu_end: all rows, with all they name. w is zeroed before. 0 or -errno with fail text. */
+/* After offcpu_end: all rows, with what they name. w is zeroed before. 0 or -errno with fail text.
+ */
 int waitnames_collect(struct waitnames *n, struct waits *w);
 
 #endif

@@ -127,7 +127,8 @@ static void put_row(struct buf *to, const struct wait_row *r)
 {
 	buf_printf(to, "row %u %u %u %u %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
 		   " %" PRIu64 " %" PRIu64 "\n", r->thread, r->user, r->kernel, r->chain, r->state,
-		   r->flags, r->lock, r->count, r->sleep_ns, r->wait_ns, r->throttled_ns, r->max_ns);
+		   r->flags, r->lock, r->count, r->sleep_ns, r->wait_ns, r->throttled_ns,
+		   r->max_ns);
 }
 
 void waits_write(const struct waits *w, struct buf *to)
