@@ -112,6 +112,7 @@ struct task_struct {
 	unsigned long nvcsw;           /* switches because it had to wait */
 	unsigned long maj_flt;
 	int pid, tgid;
+	int static_prio;               /* 120 + nice */
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
 	unsigned int on_rq;            /* a byte in 7.2; CO-RE lets only unsigned ones shrink */
 	unsigned int on_cpu;           /* CONFIG_SMP */

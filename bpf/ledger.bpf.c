@@ -11,6 +11,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define TASK_DEAD 0x80u                /* include/linux/sched.h */
+#define DEFAULT_PRIO 120               /* include/linux/sched/prio.h */
 #define CLONE_THREAD 0x10000ul
 #define TS_COMPAT 2u                   /* arch/x86/include/asm/thread_info.h */
 #define FUTEX_WAIT 0                   /* include/uapi/linux/futex.h */
@@ -309,6 +310,8 @@ static __always_inline void fill_row(struct ledger_row *row, const struct book *
 	row->involuntary = task->nivcsw;
 	row->major_faults = task->maj_flt;
 	row->flags = task->flags & PF_KTHREAD ? LEDGER_KERNEL : 0;
+	if (task->static_prio > DEFAULT_PRIO)
+		row->flags |= LEDGER_NICE;
 	row->state = book->state;
 	task_copy_comm(row->comm, task);
 }

@@ -28,6 +28,7 @@ enum ledger_state {
 
 #define LEDGER_KERNEL 1u               /* a kernel thread */
 #define LEDGER_EXITED 2u               /* it is over: a last row */
+#define LEDGER_NICE   8u               /* its nice is above 0: it may wait */
 #define LEDGER_SUM    4u               /* of exited threads of a process, for want of room */
 
 /* A thread, from opened_ns to time_ns, both CLOCK_MONOTONIC. */
