@@ -156,6 +156,8 @@ static void keep_findings(struct run *run, const struct parts *parts)
 		for (size_t k = 0; k < n; k++) {
 			struct finding *kept = find(run, list[k]);
 
+			if (parts_cover(parts, list[k]))
+				continue;
 			if (kept && kept->lost >= list[k]->lost)
 				continue;
 			struct finding *copy = finding_copy(&run->arena, list[k]);

@@ -78,6 +78,56 @@ uint64_t parts_poll(struct parts *p)
 	return first_ns > now_ns ? first_ns - now_ns : 1;
 }
 
+/* Is word one of the words of list? */
+static bool has_word(const char *list, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += len)
+		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
+
+/* A path and what is below it. */
+static bool is_within(const char *inner, const char *outer)
+{
+	const size_t len = strlen(outer);
+
+	return !strcmp(outer, "/") ||
+	       (!strncmp(inner, outer, len) && (!inner[len] || inner[len] == '/'));
+}
+
+static bool is_same_thing(const struct finding *f, const struct finding *other)
+{
+	const char *group = NULL;
+	const size_t len = strlen(f->subject);
+
+	for (size_t i = 0; i < f->evidence_count; i++)
+		if (f->evidence[i].type == TYPE_TEXT && !strcmp(f->evidence[i].name, "cgroup"))
+			group = f->evidence[i].text;
+	if (other->subject[0] == '/')
+		return !group || is_within(group, other->subject);
+	/* comm/pid, and its threads: comm/pid tid N */
+	return !strcmp(other->subject, "host") ||
+	       (!strncmp(other->subject, f->subject, len) &&
+		(!other->subject[len] || other->subject[len] == ' '));
+}
+
+bool parts_cover(const struct parts *p, const struct finding *f)
+{
+	for (size_t i = 0; f->covered_by && i < p->count; i++) {
+		struct finding **list;
+		const size_t n = out_findings(p->items[i].out, &list);
+
+		for (size_t k = 0; k < n; k++)
+			if (has_word(f->covered_by, list[k]->kind->id) &&
+			    list[k]->state == STATE_NOW && is_same_thing(f, list[k]))
+				return true;
+	}
+	return false;
+}
+
 void parts_stop(struct parts *p)
 {
 	for (size_t i = 0; i < p->count; i++) {

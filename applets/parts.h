@@ -30,6 +30,12 @@ int parts_start(struct parts *p, const struct applet *only, const char *option);
 void parts_look(struct parts *p);
 /* Takes the samples that are due; as mode->poll. */
 uint64_t parts_poll(struct parts *p);
+/*
+ * Whether another part found the same in its own way this frame (finding.covered_by): of the
+ * host, of the finding's subject (a thread of a process), or of the control group that it names as
+ * evidence ("cgroup"; without it, of any group).
+ */
+bool parts_cover(const struct parts *p, const struct finding *f);
 void parts_stop(struct parts *p);
 
 #endif

@@ -98,8 +98,21 @@ struct pid {
 	struct upid numbers[1];        /* by depth of the pid namespace, level + 1 of them */
 };
 
+struct thread_info {
+	__u32 status;                  /* x86: TS_ */
+};
+
+struct files_struct;
+
 struct task_struct {
+	struct thread_info thread_info;        /* CONFIG_THREAD_INFO_IN_TASK */
+	struct files_struct *files;
+	unsigned in_iowait : 1;
+	__u64 utime, stime;            /* ns, by ticks unless CONFIG_VIRT_CPU_ACCOUNTING */
+	unsigned long nvcsw;           /* switches because it had to wait */
+	unsigned long maj_flt;
 	int pid, tgid;
+	int static_prio;               /* 120 + nice */
 	int prio;                      /* below 100: realtime or deadline, lent priority included */
 	unsigned int on_rq;            /* a byte in 7.2; CO-RE lets only unsigned ones shrink */
 	unsigned int on_cpu;           /* CONFIG_SMP */
@@ -150,6 +163,16 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+};
+
+/* include/linux/fdtable.h */
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 /* include/net/net_namespace.h, include/linux/ns_common.h */
@@ -320,6 +343,15 @@ static __always_inline bool task_is_runnable(const struct task_struct *task)
 	if (bpf_core_field_exists(later->se.sched_delayed) && later->se.sched_delayed)
 		return false;
 	return task->on_rq != 0;
+}
+
+/* In io_schedule(). */
+static __always_inline bool task_waits_for_io(const struct task_struct *task)
+{
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpointer-arith"
+	return BPF_CORE_READ_BITFIELD(task, in_iowait);
+#pragma clang diagnostic pop
 }
 
 /* Byte by byte: no helper, which lockdown may forbid. */

@@ -11,7 +11,7 @@
 #include "common/stack/waits.h"
 
 /* Modes: each lives in a file of its own. */
-extern const struct mode window_mode;
+extern const struct mode window_mode, ledger_mode;
 extern const struct finding_kind offcpu_findings[];
 
 /* ---- the window: options.c ---- */

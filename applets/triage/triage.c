@@ -237,7 +237,8 @@ static void show_areas(struct out *out, const struct host_row *row)
 									    : part->applet->name,
 							 part->refused ? part->refused
 								       : "in part, see stderr"));
-		else if (part->applet->area && !found_any(part) && !is_narrowed)
+		else if (part->applet->area && !found_any(part) && !is_narrowed &&
+			 !out_saw_nothing(part->out))
 			clean = add_word(a, clean, part->applet->area);
 		if (part->applet->sees_not)
 			not_seen = add_word(a, not_seen, part->applet->sees_not);
@@ -314,6 +315,8 @@ static unsigned take_findings(struct out *out, unsigned counts[])
 		size_t n = out_findings(parts.items[i].out, &list);
 
 		for (size_t k = 0; k < n; k++) {
+			if (parts_cover(&parts, list[k]))
+				continue;
 			out_finding(out, list[k]);
 			counts[list[k]->state]++;
 			states |= 1u << list[k]->state;

@@ -95,7 +95,9 @@ int task_parse_stat(struct text t, struct task_stat *stat)
 	s.ppid = take_u64(&at, end);           /* field 4 */
 	skip_fields(&at, end, 4);
 	s.flags = take_u64(&at, end);          /* 9 */
-	skip_fields(&at, end, 4);
+	skip_fields(&at, end, 2);
+	s.major_faults = take_u64(&at, end);   /* 12 */
+	skip_fields(&at, end, 1);
 	s.utime_ticks = take_u64(&at, end);    /* 14 */
 	s.stime_ticks = take_u64(&at, end);
 	skip_fields(&at, end, 3);

@@ -17,6 +17,7 @@ struct task_stat {
 	char state;                    /* R S D T t Z X I P */
 	uint64_t ppid;
 	uint64_t flags;
+	uint64_t major_faults;         /* of this thread */
 	uint64_t utime_ticks, stime_ticks;     /* USER_HZ ticks, guest time included in utime */
 	int64_t nice;
 	uint64_t threads;

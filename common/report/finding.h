@@ -47,6 +47,9 @@ struct finding {
 	const char *next;          /* the command that looks closer; NULL: none */
 	double lost;               /* for ranking: seconds of waiting imposed per second (a CPU-s/s
 	                              throttled is 1, a dropped SYN >= 1, a retransmit 0.2) */
+	/* Ids, blanks between: where one of these is found of the same thing, triage and compare
+	 * leave this one out. A constant; NULL: none. */
+	const char *covered_by;
 	struct arena *arena;       /* where the above lives; set by finding_start */
 	size_t evidence_cap;
 };

@@ -349,6 +349,17 @@ void out_unseen(struct out *o, const char *what)
 	o->unseen = what;
 }
 
+void out_unseen_all(struct out *o, const char *why)
+{
+	o->unseen = why;
+	o->saw_nothing = true;
+}
+
+bool out_saw_nothing(const struct out *o)
+{
+	return o->saw_nothing;
+}
+
 const char *out_unseen_text(const struct out *o)
 {
 	return o->unseen;

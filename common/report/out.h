@@ -92,6 +92,9 @@ size_t out_remarks(const struct out *o, const struct out_remark **list);
 /* What could not be seen and nobody asked for by name ("of other network namespaces"): triage says
  * so behind the applet's area; the status stays. A constant; NULL: nothing was told. */
 void out_unseen(struct out *o, const char *what);
+/* The same, and nothing else was seen either: triage does not call the applet's area clean. */
+void out_unseen_all(struct out *o, const char *why);
+bool out_saw_nothing(const struct out *o);
 const char *out_unseen_text(const struct out *o);
 void out_mark_incomplete(struct out *o);        /* as out_missing, when another has said what */
 bool out_is_incomplete(const struct out *o);          /* out_missing was called, in any frame */

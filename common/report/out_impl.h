@@ -47,6 +47,7 @@ struct out {
 	struct out_remark *remarks;
 	size_t remark_count, remark_cap;
 	const char *unseen;
+	bool saw_nothing;              /* out_unseen_all */
 	uint64_t realtime_ns;
 	unsigned states_seen;
 	bool incomplete;
