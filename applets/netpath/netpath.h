@@ -18,6 +18,7 @@
 #include "common/base/hash.h"
 #include "common/base/mem.h"
 #include "common/base/na.h"
+#include "common/kernel/link.h"
 #include "common/kernel/netns.h"
 
 /* Bottom up. A layer's name is what stands behind the dot of its findings and in the picture. */
@@ -81,8 +82,12 @@ struct meter {
 	/* Dropped on purpose (a firewall's policy, XDP_DROP): shown, and explains its echoes, but
 	 * no loss. */
 	bool is_wanted;
+	/* Of own only what is counted again by the other end's tx_dropped is known to be a loss;
+	 * the rest may as well be what no protocol wanted (rx_dropped). */
+	bool needs_echo;
 	/* path.c's */
-	uint64_t own;                  /* of count, what is no echo */
+	uint64_t own;                  /* of count, what is no echo, and a loss */
+	uint64_t unproven;             /* needs_echo: the rest */
 	struct echo *echoes;           /* where else own was counted */
 	size_t echo_count, echo_cap;
 	uint64_t *spent;               /* by kind: how much of own has been found as an echo */
@@ -111,8 +116,10 @@ struct block {
 /* A network namespace, in one look. */
 struct space {
 	struct netns ns;
-	bool is_followed;              /* not asked for: the other end of a veth is in it; only
-	                                  that device and its qdiscs are looked at */
+	bool is_followed;              /* not asked for: only these devices, the other ends of
+	                                  veths that are, and their qdiscs are looked at */
+	uint32_t *follows;
+	size_t follow_count;
 	void *data[LAYERS];            /* what each layer keeps of it, in the look's arena */
 };
 
@@ -169,8 +176,8 @@ struct state {
 };
 extern struct state netpath;
 
-/* Is that device asked for (-i, all without)? Of a followed namespace: is it the end followed? */
-bool netpath_wants(const struct space *s, const char *device);
+/* Is that device asked for (-i, all without)? Of a followed namespace: is it an end followed? */
+bool netpath_wants(const struct space *s, const struct link *l);
 
 /* ---- for compare (path.c) ---- */
 
@@ -196,13 +203,17 @@ double path_share(const struct walk *w, const struct meter *m);        /* NA_F64
 struct meter *path_next(struct walk *w, enum layer_id layer, size_t *at);
 
 /*
- * A finding with all that each has: the namespace, packets, lost ("drops"), share, echoes, the
- * first lines of its text and the proof. The layer adds what is its own and calls out_finding.
- * subject NULL: the block's.
+ * A finding with the evidence each has: namespace, packets, drops, share, echoes. The layer adds
+ * its own evidence and lines and hands it to netpath_finish, which adds the line of echoes and the
+ * meter's proof, and gives it to out. subject NULL: the block's.
  */
 struct finding *netpath_finding(struct out *out, const struct walk *w, const char *id,
 				enum finding_state state, const struct meter *m,
 				const char *subject);
+void netpath_finish(struct out *out, const struct walk *w, const struct meter *m,
+		    struct finding *f);
+/* "120 packets lost (60/s, 1.2 %)" */
+const char *netpath_lost_text(struct arena *a, const struct walk *w, const struct meter *m);
 /* "ip -s link" as it must be typed to see that namespace; " -N NAME" to ask for it, or "". */
 const char *netpath_command_in(struct arena *a, const struct walk *w, size_t space,
 			       const char *command);
@@ -210,6 +221,19 @@ const char *netpath_option_of(struct arena *a, const struct walk *w, size_t spac
 const char *netpath_space_name(struct arena *a, const struct walk *w, size_t space);   /* redacted;
 											  NULL */
 extern const struct finding_kind netpath_findings[];   /* findings.c */
+
+/* ---- link.c: the devices, for other layers ---- */
+
+size_t netpath_links(const struct space *s, const struct link **links);        /* 0: not read */
+const struct link *netpath_link(const struct space *s, uint32_t ifindex);      /* or NULL */
+const struct link *netpath_link_named(const struct space *s, const char *name);
+/* The other end of a veth, wherever it is; *space: NO_SPACE if in none that is looked at. NULL. */
+const struct link *netpath_peer(const struct look *look, const struct space *s,
+				const struct link *l, size_t *space);
+/* After all asked namespaces were read: which device of `other` is the far end of an asked one?
+ * Adds them to other->follows. */
+void netpath_follow(struct look *look, struct space *other, const struct link *links,
+		    size_t count);
 
 /* ---- echo.c ---- */
 

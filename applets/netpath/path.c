@@ -70,7 +70,8 @@ static void take_echoes(struct walk *w, size_t at, const size_t *order, size_t d
 			continue;
 		if (!cause->spent)
 			cause->spent = arena_alloc(w->arena, METER_KINDS * sizeof(*cause->spent));
-		uint64_t left = cause->own - cause->spent[m->kind];
+		uint64_t spent = cause->spent[m->kind];
+		uint64_t left = cause->own > spent ? cause->own - spent : 0;
 		uint64_t taken = left < m->own ? left : m->own;
 
 		if (!taken)
@@ -78,6 +79,20 @@ static void take_echoes(struct walk *w, size_t at, const size_t *order, size_t d
 		cause->spent[m->kind] += taken;
 		m->own -= taken;
 		add_echo(w, cause, at, taken);
+	}
+}
+
+/* Once all tx_dropped have been looked at. */
+static void set_unproven(struct walk *w)
+{
+	for (size_t i = 0; i < w->meter_count; i++) {
+		struct meter *m = &w->meters[i];
+		uint64_t proven = m->spent ? m->spent[METER_DEVICE_TX] : 0;
+
+		if (!m->needs_echo || !has_some(m->own) || proven >= m->own)
+			continue;
+		m->unproven = m->own - proven;
+		m->own = proven;
 	}
 }
 
@@ -94,7 +109,9 @@ static void sum_block(struct walk *w, struct block *b, size_t at)
 		if (m->own != NA_U64)
 			b->drops = (b->drops == NA_U64 ? 0 : b->drops) + m->own;
 		has_now |= has_some(m->own);
-		has_past |= has_some(m->total);
+		has_past |= has_some(m->total) && !m->needs_echo;
+		if (m->unproven && b->state == BLOCK_OK)
+			b->state = BLOCK_UNKNOWN;
 	}
 	if (has_now)
 		b->state = BLOCK_NOW;
@@ -118,8 +135,17 @@ void path_attribute(struct walk *w)
 {
 	const size_t *order = in_order(w);
 
-	for (size_t i = 0; i < w->meter_count; i++)
+	bool has_devices = false;
+
+	for (size_t i = 0; i < w->meter_count; i++) {
+		if (w->meters[order[i]].kind > METER_DEVICE_TX && !has_devices) {
+			set_unproven(w);
+			has_devices = true;
+		}
 		take_echoes(w, order[i], order, i);
+	}
+	if (!has_devices)
+		set_unproven(w);
 	for (size_t i = 0; i < w->block_count; i++)
 		sum_block(w, &w->blocks[i], i);
 }
