@@ -21,6 +21,7 @@ struct {
 } places SEC(".maps");
 
 __u64 lost;                            /* events of addresses that found no room */
+__u32 tells_overflow;                  /* set by the first event where this kernel has the reason */
 
 static __always_inline struct handshake_count *count_of(const struct handshake_place *place)
 {
@@ -36,6 +37,13 @@ static __always_inline struct handshake_count *count_of(const struct handshake_p
 	return count;
 }
 
+/* Its number differs between kernels. Linux 6.12 has none, 6.18 has it. */
+static __always_inline bool has_overflow_reason(void)
+{
+	return bpf_core_enum_value_exists(enum skb_drop_reason,
+					  SKB_DROP_REASON_TCP_LISTEN_OVERFLOW);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(set_state, const struct sock *sk, int before, int after)
 {
@@ -44,6 +52,8 @@ int BPF_PROG(set_state, const struct sock *sk, int before, int after)
 	/* a connection of a listener's; one that connect() made comes from SYN_SENT */
 	if (before != TCP_SYN_RECV || after != TCP_ESTABLISHED)
 		return 0;
+	if (has_overflow_reason())
+		tells_overflow = 1;
 	place.family = sk->__sk_common.skc_family;
 	place.port = sk->__sk_common.skc_num;
 	place.netns = sk->__sk_common.skc_net.net->ns.inum;
@@ -58,11 +68,9 @@ int BPF_PROG(set_state, const struct sock *sk, int before, int after)
 	return 0;
 }
 
-/* Reason's number differs between kernels, and so does what stands behind it. */
 static __always_inline bool is_overflow(int reason)
 {
-	return bpf_core_enum_value_exists(enum skb_drop_reason,
-					  SKB_DROP_REASON_TCP_LISTEN_OVERFLOW) &&
+	return has_overflow_reason() &&
 		reason == (int)bpf_core_enum_value(enum skb_drop_reason,
 						   SKB_DROP_REASON_TCP_LISTEN_OVERFLOW);
 }
@@ -76,6 +84,7 @@ int BPF_PROG(free_skb, struct sk_buff *skb, void *location, int reason)
 
 	if (!is_overflow(reason))
 		return 0;
+	tells_overflow = 1;
 	const unsigned char *ip = skb->head + skb->network_header;
 
 	bpf_probe_read_kernel(&version, sizeof(version), ip);

@@ -323,6 +323,16 @@ static void forget_gone(void)
 		}
 }
 
+/* Triage asks for this namespace alone: the limit is the host's, counters are each one's. */
+static void tell_unseen(struct out *out)
+{
+	struct netns_list all;
+
+	if (!asked.netns && !out_wants_rows(out) && netns_select("all", &all) >= 0 &&
+	    (all.count > 1 || !all.is_complete))
+		out_unseen(out, NETNS_UNSEEN);
+}
+
 static int look(struct out *out)
 {
 	struct topk *before = top.before;
@@ -334,6 +344,7 @@ static int look(struct out *out)
 	if (!list.is_complete && asked.netns && !strcmp(asked.netns, "all"))
 		out_missing(out, "some processes can't be looked at: there may be more network "
 				 "namespaces");
+	tell_unseen(out);
 	top.interval_ns = top.looks ? src_frame()->elapsed_ns : 0;
 	top.before = top.now;
 	top.now = before;

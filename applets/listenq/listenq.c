@@ -97,6 +97,10 @@ static int read_handshakes(struct out *out, struct look *now, const struct look 
 	if (lost)
 		out_missing(out, "--exact: more addresses than fit, %llu handshakes not counted",
 			    (unsigned long long)lost);
+	for (size_t i = 0; i < now->handshake_count; i++)
+		if (now->handshakes[i].count.refused == NA_U64)
+			out_note(out, "--exact: this kernel has no drop reason for a last ACK that "
+				 "finds the accept queue full: those are not counted");
 	return err;
 }
 

@@ -188,7 +188,10 @@ static void count_handshakes(struct look *look, const struct handshake_row *row,
 		if (!p)
 			continue;
 		p->arrived += row->count.arrived - (before ? before->count.arrived : 0);
-		p->refused += row->count.refused - (before ? before->count.refused : 0);
+		if (row->count.refused == NA_U64)
+			p->refused = NA_U64;
+		else if (p->refused != NA_U64)
+			p->refused += row->count.refused - (before ? before->count.refused : 0);
 	}
 }
 

@@ -112,7 +112,7 @@ static void add_tcp(const struct sock *sock, void *arg)
 	l->sock.info = TEXT("");
 	/* MPTCP's own half, which has the same inode and queue but no drops, isn't asked */
 	l->protocol = sock->is_subflow ? "mptcp" : "tcp";
-	l->local = sock_end_text(&r->look->arena, sock->family, &sock->local);
+	l->local = sock_local_text(&r->look->arena, sock);
 	if (sock->cookie == NA_U64)
 		l->sock.cookie = sock->inode;  /* it was read from proc/net/tcp */
 	r->look->spaces[r->space].listeners++;
@@ -273,11 +273,13 @@ static int enter_and_read(struct out *out, struct look *look, const struct netns
 	if (err == -ESRCH)
 		return 0;
 	if (err < 0) {
-		if (listenq.netns)
+		if (listenq.netns) {
 			out_missing(out, "%s", fail_text());
-		else
+		} else {
 			out_note(out, "other network namespaces are not looked at: %s",
 				 fail_text());
+			out_unseen(out, NETNS_UNSEEN);
+		}
 		return 0;
 	}
 	keep_namespace(look, &look->spaces[look->space_count], ns);
@@ -295,6 +297,8 @@ static int select_spaces(struct out *out, struct netns_list *list)
 		err = netns_select("all", list);
 	if (err < 0)
 		err = netns_select(listenq.netns, list);
+	if (err >= 0 && !listenq.netns && !out_wants_rows(out) && !list->is_complete)
+		out_unseen(out, NETNS_UNSEEN);
 	if (err >= 0 && listenq.netns && !strcmp(listenq.netns, "all") && !list->is_complete)
 		out_note(out, "other users' processes can't be looked at: some namespaces may be "
 			      "left out");

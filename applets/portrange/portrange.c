@@ -157,11 +157,13 @@ static bool look_at(struct out *out, const struct netns *ns, bool must)
 	}
 	int err = netns_enter(ns);
 
-	if (err < 0 && err != -ESRCH && must)
+	if (err < 0 && err != -ESRCH && must) {
 		out_missing(out, "%s: %s",
 			    redact_name(src_arena(), NAME_CONTAINER, ns->name), fail_text());
-	else if (err < 0 && err != -ESRCH)
+	} else if (err < 0 && err != -ESRCH) {
 		out_note(out, "other network namespaces are not seen: %s", fail_text());
+		out_unseen(out, NETNS_UNSEEN);
+	}
 	if (err < 0 || (!must && !is_in_run())) {
 		s->has_tcp = s->has_udp = false;
 		if (err >= 0)
@@ -195,6 +197,8 @@ static int read_spaces(struct out *out)
 		is_found |= look_at(out, &list.items[i], wanted == asked.netns);
 	if (!is_found && wanted != asked.netns && list.count)
 		look_at(out, &list.items[0], true);
+	if (wanted != asked.netns && !list.is_complete)
+		out_unseen(out, NETNS_UNSEEN);
 	if (asked.netns && !strcmp(asked.netns, "all") && !list.is_complete)
 		out_note(out, "some processes can't be looked into: there may be more network "
 			      "namespaces");

@@ -395,7 +395,7 @@ void portrange_show_listener(struct out *out, const struct space *space, const s
 {
 	struct listener_row row = {
 		.netns = space->ns->name,
-		.local = sock_end_text(out_arena(out), s->family, &s->local),
+		.local = sock_local_text(out_arena(out), s),
 		.inode = s->inode,
 	};
 

@@ -241,6 +241,10 @@ static void show_areas(struct out *out, const struct host_row *row)
 			clean = add_word(a, clean, part->applet->area);
 		if (part->applet->sees_not)
 			not_seen = add_word(a, not_seen, part->applet->sees_not);
+		if (!part->refused && out_unseen_text(part->out))
+			not_seen = add_word(a, not_seen,
+					    arena_printf(a, "%s %s", part->applet->area,
+							 out_unseen_text(part->out)));
 	}
 	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
 		if (!applet_find(areas[i].applet))

@@ -38,8 +38,11 @@ static void add_row(struct buf *to, const struct handshake_place *p,
 	buf_printf(to, "%u %u ", p->netns, p->family);
 	for (size_t i = 0; i < sizeof(p->address); i++)
 		buf_printf(to, "%02x", p->address[i]);
-	buf_printf(to, " %u %" PRIu64 " %" PRIu64 "\n", p->port, (uint64_t)c->arrived,
-		   (uint64_t)c->refused);
+	buf_printf(to, " %u %" PRIu64, p->port, (uint64_t)c->arrived);
+	if (program->bss->tells_overflow)
+		buf_printf(to, " %" PRIu64 "\n", (uint64_t)c->refused);
+	else
+		buf_add_text(to, " -\n");
 }
 
 /* Entries are never taken out, so walking them key by key meets each once. */
@@ -79,6 +82,16 @@ static bool scan_address(struct text word, uint8_t address[16])
 	return true;
 }
 
+static bool scan_refused(struct scan *s, uint64_t *refused)
+{
+	struct text word;
+
+	if (scan_u64(s, refused))
+		return true;
+	*refused = NA_U64;
+	return scan_word(s, &word) && text_is(word, "-");
+}
+
 static bool scan_row(struct text line, struct handshake_row *row)
 {
 	struct scan s = scan_of(line);
@@ -88,7 +101,7 @@ static bool scan_row(struct text line, struct handshake_row *row)
 	*row = (struct handshake_row){ 0 };
 	if (!scan_u64(&s, &netns) || !scan_u64(&s, &family) || !scan_word(&s, &word) ||
 	    !scan_address(word, row->place.address) || !scan_u64(&s, &port) ||
-	    !scan_u64(&s, &arrived) || !scan_u64(&s, &refused) || scan_rest(&s).len ||
+	    !scan_u64(&s, &arrived) || !scan_refused(&s, &refused) || scan_rest(&s).len ||
 	    netns > UINT32_MAX || family > UINT16_MAX || port > UINT16_MAX)
 		return false;
 	row->place.netns = (uint32_t)netns;
@@ -136,15 +149,28 @@ int handshake_read(const struct handshake_row **rows, size_t *count, uint64_t *l
 
 /* ---- opening ---- */
 
+/* Linux before 5.17 gives kfree_skb no reason: what reads one can't be loaded there. */
+static int open_and_load(bool with_drops)
+{
+	program = handshake_bpf__open();
+	if (!program)
+		return errno;
+	bpf_program__set_autoload(program->progs.free_skb, with_drops);
+	return -handshake_bpf__load(program);
+}
+
 static int load(void)
 {
 	bpf_quiet();
-	program = handshake_bpf__open();
-	if (!program)
-		return errno == ENOTSUP ? fail(ENOTSUP, "built without BPF") :
-			bpf_fail(errno, "opening the BPF programs");
-	int err = -handshake_bpf__load(program);
+	int err = open_and_load(true);
 
+	if (!program)
+		return err == ENOTSUP ? fail(ENOTSUP, "built without BPF") :
+			bpf_fail(err, "opening the BPF programs");
+	if (err && err != EPERM) {
+		handshake_close();
+		err = open_and_load(false);
+	}
 	if (err == EPERM)
 		return bpf_fail_refused(err);
 	if (err)

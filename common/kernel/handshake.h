@@ -10,11 +10,13 @@
 
 #include "bpf/handshake.h"             /* struct handshake_place, struct handshake_count */
 #include "common/base/mem.h"
+#include "common/base/na.h"
 #include "common/base/text.h"
 
 struct handshake_row {
 	struct handshake_place place;
-	struct handshake_count count;  /* since handshake_open */
+	/* since handshake_open; refused: NA_U64 where the kernel has no reason for it, as 6.12 */
+	struct handshake_count count;
 };
 
 /*
@@ -30,8 +32,9 @@ int handshake_open(void);
 int handshake_read(const struct handshake_row **rows, size_t *count, uint64_t *lost);
 
 /*
- * The call's reply: "NETNS FAMILY HEX PORT ARRIVED REFUSED" lines, HEX 32 digits of address, then
- * "lost N". Rows live in arena. -EINVAL if a line is garbled or the last one is missing.
+ * The call's reply: "NETNS FAMILY HEX PORT ARRIVED REFUSED" lines, HEX 32 digits of address,
+ * REFUSED "-" if unknown, then "lost N". Rows live in arena. -EINVAL if a line is garbled or the
+ * last one is missing.
  */
 int handshake_parse(struct text reply, struct arena *arena, const struct handshake_row **rows,
 		    size_t *count, uint64_t *lost);

@@ -52,6 +52,9 @@ struct netns_list {
  */
 int netns_select(const char *wanted, struct netns_list *list);
 
+/* For out_unseen, where "all" was looked for and some could not be listed or entered. */
+#define NETNS_UNSEEN "of other network namespaces"
+
 /*
  * Was it made after that frame? Then its counters were 0 in it: a rate may start from there. Known
  * only from "all", asked for in that frame too, and with descriptors; else false: unknown.

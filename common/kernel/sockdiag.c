@@ -54,6 +54,14 @@ const char *sock_end_text(struct arena *a, uint8_t family, const struct sock_end
 	return arena_printf(a, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, end->port);
 }
 
+const char *sock_local_text(struct arena *a, const struct sock *s)
+{
+	const char *text = sock_end_text(a, s->family, &s->local);
+
+	/* as ss tells the two apart */
+	return s->v6only == 1 && text && *text == '*' ? arena_printf(a, "[::]%s", text + 1) : text;
+}
+
 /* ---- one message of inet_diag ---- */
 
 static void set_end(struct sock_end *end, uint8_t family, const void *address, uint16_t port)

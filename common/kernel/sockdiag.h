@@ -83,6 +83,8 @@ int sockdiag_each(const struct sockdiag_query *q, void (*each)(const struct sock
 
 /* "10.0.0.1:80" "[::1]:80" "*:80" for ::, "0.0.0.0:80"; v4-mapped: "[::ffff:1.2.3.4]:80". In a. */
 const char *sock_end_text(struct arena *a, uint8_t family, const struct sock_end *end);
+/* The same of its local end; "[::]:80" where :: takes no IPv4 (IPV6_V6ONLY). */
+const char *sock_local_text(struct arena *a, const struct sock *s);
 
 /* UNIX sockets (unix_diag): the same meaning of the queues. All types: look at `type`. */
 #define SOCKDIAG_NAME 110              /* bytes: sun_path, a NUL */

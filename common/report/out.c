@@ -344,6 +344,16 @@ size_t out_remarks(const struct out *o, const struct out_remark **list)
 	return o->remark_count;
 }
 
+void out_unseen(struct out *o, const char *what)
+{
+	o->unseen = what;
+}
+
+const char *out_unseen_text(const struct out *o)
+{
+	return o->unseen;
+}
+
 void out_mark_incomplete(struct out *o)
 {
 	o->incomplete = true;

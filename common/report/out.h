@@ -89,6 +89,10 @@ struct out_remark {
 	bool is_missing;
 };
 size_t out_remarks(const struct out *o, const struct out_remark **list);
+/* What could not be seen and nobody asked for by name ("of other network namespaces"): triage says
+ * so behind the applet's area; the status stays. A constant; NULL: nothing was told. */
+void out_unseen(struct out *o, const char *what);
+const char *out_unseen_text(const struct out *o);
 void out_mark_incomplete(struct out *o);        /* as out_missing, when another has said what */
 bool out_is_incomplete(const struct out *o);          /* out_missing was called, in any frame */
 unsigned out_states_seen(const struct out *o);        /* bit per finding_state seen in any frame */

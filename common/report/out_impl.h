@@ -46,6 +46,7 @@ struct out {
 	size_t line_count, line_cap;
 	struct out_remark *remarks;
 	size_t remark_count, remark_cap;
+	const char *unseen;
 	uint64_t realtime_ns;
 	unsigned states_seen;
 	bool incomplete;

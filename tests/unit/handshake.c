@@ -19,6 +19,7 @@ static struct arena arena;
 static const char recorded[] =
 	"4026532246 2 0a090201000000000000000000000000 8080 9 10\n"
 	"4026532246 10 00000000000000000000ffff0a090201 8081 24 0\n"
+	"4026532247 2 0a090202000000000000000000000000 8080 3 -\n"
 	"0 10 20010db8000000000000000000000001 443 18446744073709551615 1\n"
 	"lost 3\n";
 
@@ -29,12 +30,13 @@ static void check_recorded(void)
 	size_t n = 0;
 
 	CHECK(handshake_parse(text_of(recorded), &arena, &r, &n, &lost) == 0);
-	CHECK(n == 3 && lost == 3);
+	CHECK(n == 4 && lost == 3);
 	CHECK(r[0].place.netns == 4026532246 && r[0].place.family == AF_INET);
 	CHECK(r[0].place.port == 8080 && r[0].count.arrived == 9 && r[0].count.refused == 10);
 	CHECK(!memcmp(r[0].place.address, "\x0a\x09\x02\x01\0\0\0\0\0\0\0\0\0\0\0\0", 16));
 	CHECK(r[1].place.family == AF_INET6 && r[1].place.address[10] == 0xff);
-	CHECK(r[2].place.netns == 0 && r[2].count.arrived == UINT64_MAX);
+	CHECK(r[2].count.arrived == 3 && r[2].count.refused == NA_U64);
+	CHECK(r[3].place.netns == 0 && r[3].count.arrived == UINT64_MAX);
 }
 
 static void check_bad(void)
@@ -50,6 +52,7 @@ static void check_bad(void)
 		"1 2 0a090201000000000000000000000000 1 2\nlost 0\n",
 		"1 2 0a090201000000000000000000000000 1 2 3 4\nlost 0\n",
 		"1 2 0a090201000000000000000000000000 1 2 -3\nlost 0\n",
+		"1 2 0a090201000000000000000000000000 1 - 3\nlost 0\n",
 		"1 2 3 4 5 6\nlost 0\n",
 	};
 	const struct handshake_row *r = NULL;
