@@ -3,6 +3,12 @@
 
 const struct layer *const layers[LAYERS] = {
 	[LAYER_LINK] = &layer_link,
+	[LAYER_NEIGHBOUR] = &layer_neighbour,
+	[LAYER_IP] = &layer_ip,
+	[LAYER_FILTER] = &layer_filter,
+	[LAYER_CONNTRACK] = &layer_conntrack,
+	[LAYER_TCP] = &layer_tcp,
+	[LAYER_UDP] = &layer_udp,
 };
 
 static const char *const names[LAYERS] = {

@@ -4,6 +4,6 @@
 
 #include "common/report/table.h"
 
-extern const struct table netpath_device_table, netpath_driver_table;
+extern const struct table netpath_device_table, netpath_driver_table, netpath_socket_table;
 
 #endif
