@@ -27,6 +27,7 @@ struct samples *samples_open(struct profile *p, const struct samples_source *fro
 		.vmlinux = typed.vmlinux,
 		.buildids = typed.buildids,
 		.is_this_boot = !from->recording,
+		.asks_kernel = !from->recording,
 		.inlines = typed.inlined,
 	});
 	const struct perffold_options options = {

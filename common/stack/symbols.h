@@ -27,6 +27,8 @@ struct symbols_options {
 	bool is_this_boot;             /* recorded here since the host was started: /proc/PID and
 					  /tmp/perf-PID.map tell about the recorded processes. If
 					  false, symbols_set_kernel finds out */
+	bool asks_kernel;              /* what is recorded runs now: the kernel may be asked for
+					  single addresses (ksymname.h), not for all it has */
 	bool inlines;                  /* symbols_find_inlined is going to be asked */
 };
 

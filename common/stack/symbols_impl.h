@@ -8,6 +8,7 @@
 #include "common/stack/symbols.h"
 
 struct kallsyms;
+struct ksymname;
 struct perfmap;
 
 struct ksymbol {
@@ -18,6 +19,8 @@ struct ksymbol {
 struct kernel {
 	struct symbols_kernel is;      /* as recorded, copied; all 0: it says nothing */
 	bool was_opened;
+	struct ksymname *asked;        /* the kernel itself; NULL: its list, if that may be used */
+	unsigned asked_count;
 	struct kallsyms *list;         /* NULL: none that may be used */
 	uint64_t shift;                /* recorded address less the list's (or vmlinux's) */
 	bool has_shift;

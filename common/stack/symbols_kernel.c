@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "common/base/scan.h"
+#include "common/kernel/ksymname.h"
 #include "common/stack/kallsyms.h"
 #include "common/stack/symbols_impl.h"
 
 #define NOTES_BYTES_MAX 65536
 #define MODULES_DEP_BYTES_MAX (16u << 20)
 #define KSYMBOLS_MAX (1u << 17)        /* more records of that kind are not kept */
+#define ASKED_MAX 16384                /* by then the whole list costs less: 40 ms */
 
 #define KERNEL_OBJECT "[kernel.kallsyms]"
 
@@ -203,6 +205,8 @@ static void open_kernel(struct symbols *s)
 		return;
 	const char *refused = k->why_not;
 
+	if (s->options.asks_kernel && !s->options.kallsyms && ksymname_open(&k->asked) >= 0)
+		return;
 	k->list = open_list(s);
 	if (k->list)
 		find_shift(s);
@@ -258,6 +262,32 @@ static bool find_in_vmlinux(struct symbols *s, uint64_t at, struct symbol *found
 		return false;
 	found->name = symbols_readable(s, v, e);
 	found->offset = at - s->kernel.shift - e->start;
+	return true;
+}
+
+/* Of the kernel that runs, while it is few addresses. */
+static bool find_by_asking(struct symbols *s, uint64_t at, struct symbol *found)
+{
+	struct kernel *k = &s->kernel;
+	struct ksymname_answer a;
+
+	if (!k->asked)
+		return false;
+	if (k->asked_count++ == ASKED_MAX) {
+		ksymname_close(k->asked);
+		k->asked = NULL;
+		s->options.asks_kernel = k->was_opened = false;
+		open_kernel(s);
+		return false;
+	}
+	if (!ksymname_find(k->asked, at, &a))
+		return false;
+	found->name = (struct text){ arena_text(&s->arena, a.name), a.name.len };
+	found->offset = a.offset;
+	if (a.module.len)
+		found->object = (struct text){ arena_text(&s->arena, a.module), a.module.len };
+	else if (text_starts(a.name, "bpf_prog_"))
+		found->object = TEXT("[bpf]");
 	return true;
 }
 
@@ -417,7 +447,8 @@ bool symbols_find_kernel(struct symbols *s, const struct symbols_map *map, uint6
 
 	open_kernel(s);
 	*found = (struct symbol){ .object = TEXT(KERNEL_OBJECT) };
-	bool is_named = find_ksymbol(k, at, found) || find_in_list(k, map, at, found) ||
+	bool is_named = find_ksymbol(k, at, found) || find_by_asking(s, at, found) ||
+			find_in_list(k, map, at, found) ||
 			(!in_module && find_in_vmlinux(s, at, found)) ||
 			(in_module && find_in_module(s, map, at, found));
 
@@ -441,6 +472,7 @@ void symbols_kernel_free(struct symbols *s)
 {
 	struct kernel *k = &s->kernel;
 
+	ksymname_close(k->asked);
 	kallsyms_free(k->list);
 	object_free(k->vmlinux);
 	hash_free(&k->modules);
