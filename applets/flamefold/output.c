@@ -27,7 +27,10 @@ static int write_svg(struct out *out, const struct profile *p, bool is_differenc
 	if (result.gone && !typed.negate)
 		out_note(out, "picture: %u frames that vanished have no width here: --negate shows "
 			      "them", result.gone);
-	if (result.dropped && shared.verbose)
+	if (result.dropped && result.frames <= 1)
+		out_note(out, "picture: no frame is wide enough: %u of them are narrower than %.3g "
+			      "pixels (--min-width)", result.dropped, result.min_width);
+	else if (result.dropped && shared.verbose)
 		out_note(out, "picture: %u frames narrower than %.3g pixels left out (--min-width)",
 			 result.dropped, result.min_width);
 	return 0;

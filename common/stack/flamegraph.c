@@ -90,16 +90,24 @@ static unsigned frame_bytes(const struct picture *p)
 	}
 }
 
-/* The narrowest width at which all frames of at least that take FLAMEGRAPH_BYTES. */
+/*
+ * The narrowest width at which all frames of at least that take FLAMEGRAPH_BYTES; those deeper than
+ * are drawn take none. What takes more than half of the whole is one path: it is drawn whatever it
+ * takes.
+ */
 static uint64_t least_within_bytes(const struct picture *p)
 {
 	const uint32_t nodes = fold_count(p->fold);
 	const unsigned markup = frame_bytes(p);
 	uint64_t bytes[STEPS] = { 0 }, sum = 0;
+	uint16_t *depth = mem_alloc(nodes * sizeof(*depth));
 	unsigned step = STEPS;
 
 	for (uint32_t i = 1; i < nodes; i++) {
-		if (!p->width[i])
+		const unsigned below = depth[fold_parent(p->fold, i)];
+
+		depth[i] = (uint16_t)(below < FLAMEGRAPH_DEPTH_MAX ? below + 1 : below);
+		if (!p->width[i] || below == FLAMEGRAPH_DEPTH_MAX)
 			continue;
 		size_t len = fold_text(p->fold, i).len;
 
@@ -107,7 +115,9 @@ static uint64_t least_within_bytes(const struct picture *p)
 			len = FLAMEGRAPH_NAME_MAX;
 		bytes[step_of(p->width[i])] += markup + len + len / 8;
 	}
-	while (step > 0 && sum + bytes[step - 1] <= FLAMEGRAPH_BYTES)
+	free(depth);
+	while (step > 0 && (sum + bytes[step - 1] <= FLAMEGRAPH_BYTES ||
+			    step_start(step - 1) > picture_whole(p) / 2))
 		sum += bytes[--step];
 	return step == STEPS ? UINT64_MAX : step_start(step);
 }

@@ -292,6 +292,12 @@ static void test_depth(void)
 	CHECK(result.depth == FLAMEGRAPH_DEPTH_MAX + 1);
 	check_facts(t, "8 samples; not drawn: 500 frames more than 2000 deep");
 	check_frame(t, "shallow", "1 samples, 12.50%");
+	/* what is never drawn takes no room from what is */
+	for (unsigned i = 0; i < 100000; i++)
+		node = fold_child(f, node, TEXT("recurse"));
+	fold_add(f, node, 0, 7);
+	draw(f, (struct flamegraph){ 0 });
+	CHECK(result.frames == FLAMEGRAPH_DEPTH_MAX + 2 && result.too_deep == 100500);
 	fold_free(f);
 }
 
