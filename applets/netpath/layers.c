@@ -2,7 +2,8 @@
 #include "applets/netpath/netpath.h"
 
 const struct layer *const layers[LAYERS] = {
-	[LAYER_LINK] = &layer_link,
+	[LAYER_LINK] = &layer_link,       [LAYER_TC] = &layer_tc,
+	[LAYER_SOFTNET] = &layer_softnet, [LAYER_QDISC] = &layer_qdisc,
 };
 
 static const char *const names[LAYERS] = {

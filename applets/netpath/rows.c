@@ -66,6 +66,7 @@ static const struct table host_table = { .name = "host",
 					 .help = "what was looked at",
 					 TABLE(struct host_row, host_columns) };
 const struct table *const netpath_walk_tables[] = { &block_table, &netpath_device_table,
+						    &netpath_queue_table, &netpath_cpu_table,
 						    &netpath_driver_table, &host_table, NULL };
 
 static const char *state_text(enum block_state s)
