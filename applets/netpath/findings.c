@@ -45,6 +45,12 @@ const char *netpath_space_name(struct arena *a, const struct walk *w, size_t spa
 	return s ? redact_name(a, NAME_CONTAINER, s->ns.name) : NULL;
 }
 
+const char *netpath_in_space(struct arena *a, const struct space *s)
+{
+	return s->ns.is_own ? "" :
+		arena_printf(a, " in %s", redact_name(a, NAME_CONTAINER, s->ns.name));
+}
+
 const char *netpath_command_in(struct arena *a, const struct walk *w, size_t space,
 			       const char *command)
 {
