@@ -3,14 +3,14 @@
 . "$repo/tests/lib.sh"
 . "$repo/tests/lib-netpath.sh"
 command -v tc >/dev/null || skip_all "no tc (iproute2)"
-send="$in_client $helpers/packets send 10.77.0.1 5000"
+send="$in_client $helpers/flood send 10.77.0.1 5000"
 
 dev_dropped() { $in_client sh -c "ip -s -s link show dev $1" | awk -v d="$2" '$1 == d":" { getline; print $4; exit }'; }
 server_dropped() { $in_server sh -c "ip -s -s link show dev $1" | awk -v d="$2" '$1 == d":" { getline; print $4; exit }'; }
 
 begin "a healthy path with thousands of packets each way: nothing is found"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 in_back $in_server "$helpers/tcp" listen 10.77.0.1 8080 -b 128 -w 4 -h 0
 lose "$send 6000 -s 1000 -r 6000; $in_client $helpers/tcp connect 10.77.0.1 8080 -n 200 -r 400 -s 2000 -t 2" -N "$client"
 want_that "nothing: $(found)" [ -z "$(found)" ]
@@ -23,7 +23,7 @@ want_that "nothing: $(found)" [ -z "$(found)" ]
 
 begin "a tbf whose queue is short"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 $in_client tc qdisc add dev v1 root handle 7: tbf rate 1mbit burst 5000 limit 20000
 lose "$send 3000 -s 1000" -N "$client"
 want_that "found: $(found)" [ "$(found)" = "netpath.qdisc v1 tbf 7:;" ]
@@ -36,7 +36,7 @@ want_that "seen from the other end: $(found)" [ "$(found)" = "netpath.qdisc v1 t
 
 begin "a leaf below an htb class: its parents are not named"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 $in_client tc qdisc add dev v1 root handle 1: htb default 10
 $in_client tc class add dev v1 parent 1: classid 1:10 htb rate 1mbit burst 5k
 $in_client tc qdisc add dev v1 parent 1:10 handle 10: pfifo limit 10
@@ -47,7 +47,7 @@ want_that "lost: $(evidence netpath.qdisc drops) of $drops" near "$(evidence net
 
 begin "an htb class whose queue the kernel does not list"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 ip -n "$client" link set v1 txqueuelen 10
 $in_client tc qdisc add dev v1 root handle 1: htb default 10
 $in_client tc class add dev v1 parent 1: classid 1:10 htb rate 1mbit burst 5k
@@ -61,12 +61,12 @@ fresh_path
 if [ ! -c /dev/net/tun ]; then
 	skip_test "no /dev/net/tun"
 else
-	in_back $in_client "$helpers/packets" tap tap7
+	in_back $in_client "$helpers/flood" tap tap7
 	ip -n "$client" link set tap7 txqueuelen 50 up
 	ip -n "$client" addr add 10.78.0.1/24 dev tap7
 	ip -n "$client" neigh add 10.78.0.2 lladdr 02:00:00:00:00:02 dev tap7
 	before=$(dev_dropped tap7 TX)
-	lose "$in_client $helpers/packets send 10.78.0.2 9 3000" -N "$client"
+	lose "$in_client $helpers/flood send 10.78.0.2 9 3000" -N "$client"
 	want_that "found: $(found)" [ "$(found)" = "netpath.ring tap7;" ]
 	drops=$(($(dev_dropped tap7 TX) - before))
 	want_that "lost: $(evidence netpath.ring drops) of $drops" near "$(evidence netpath.ring drops)" "$drops"
@@ -75,7 +75,7 @@ fi
 
 begin "the receiving end of a veth has a smaller MTU, seen from either end and from neither"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 ip -n "$server" link set v0 mtu 100
 for which in "$client" "$server" all; do
 	before=$(server_dropped v0 RX)
@@ -104,7 +104,7 @@ if [ "$cpus" -lt 2 ]; then
 elif ! command -v nft >/dev/null || ! $in_server sh -c 'echo 2 >/sys/class/net/v0/queues/rx-0/rps_cpus'; then
 	skip_test "no nft, or no RPS"
 else
-	in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+	in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 	{
 		echo 'table ip f {'
 		echo 'chain i {'
@@ -128,7 +128,7 @@ fi
 
 begin "a redirect to a device that is down"
 fresh_path
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 ip -n "$server" link add w0 type veth peer name w1
 w0=$(ip -n "$server" link show w0 | sed -n 's/^\([0-9]*\):.*/\1/p')
 if ! $in_server tc qdisc add dev v0 clsact 2>"$work/why" ||
@@ -152,7 +152,7 @@ want_that "found: $(found)" [ "$(found)" = "netpath.carrier v1;" ]
 begin "what it printed live is what the saved run prints"
 fresh_path
 $in_client tc qdisc add dev v1 root handle 7: tbf rate 1mbit burst 5000 limit 20000
-in_back $in_server "$helpers/packets" sink 10.77.0.1 5000
+in_back $in_server "$helpers/packets" drain 10.77.0.1 5000
 (sleep 0.5; $send 1000 -s 1000) >"$work/happened" 2>&1 &
 run "$PERFBOX" netpath -N "$client" --save "$work/saved" 1 2
 cp "$out" "$work/live"
