@@ -22,10 +22,10 @@ static const struct column device_columns[] = {
 	COL(struct device_row, speed_bits_per_second, "BIT/s", ROLE_GAUGE, UNIT_PER_SECOND,
 	    "of the link; virtio and veth have none"),
 	COL(struct device_row, duplex, NULL, ROLE_TEXT, UNIT_TEXT, "full or half"),
-	COL(struct device_row, mtu_bytes, "MTU", ROLE_GAUGE, UNIT_BYTES, "largest packet"),
+	COL(struct device_row, mtu_bytes, "MTU", ROLE_GAUGE, UNIT_COUNT, "largest packet"),
 	COL_NAME_IF_ANY(struct device_row, peer, "PEER", ROLE_TEXT, NAME_PLAIN,
 			"the other end of a veth"),
-	COL(struct device_row, peer_mtu_bytes, "PEERMTU", ROLE_GAUGE, UNIT_BYTES, "its MTU"),
+	COL(struct device_row, peer_mtu_bytes, "PEERMTU", ROLE_GAUGE, UNIT_COUNT, "its MTU"),
 	COL_NAME_IF_ANY(struct device_row, master, "MASTER", ROLE_TEXT, NAME_PLAIN,
 			"bridge or bond it is a member of"),
 	COL(struct device_row, rx_per_second, "RX/s", ROLE_GAUGE, UNIT_PER_SECOND, "packets in"),
@@ -189,13 +189,10 @@ static void show_stats(struct out *out, const struct walk *w, const struct space
 void devices_show(struct out *out, struct walk *w)
 {
 	for (size_t i = 0; i < w->now->space_count; i++) {
-		const struct space *s = &w->now->spaces[i], *b = NULL;
-		const struct devices *d = s->data[LAYER_LINK], *was;
+		const struct space *s = &w->now->spaces[i], *b = netpath_space_before(w, s);
+		const struct devices *d = s->data[LAYER_LINK];
+		const struct devices *was = b ? b->data[LAYER_LINK] : NULL;
 
-		for (size_t k = 0; k < w->before->space_count; k++)
-			if (w->before->spaces[k].ns.inode == s->ns.inode)
-				b = &w->before->spaces[k];
-		was = b ? b->data[LAYER_LINK] : NULL;
 		for (size_t k = 0; d && k < d->count; k++) {
 			const struct link *l = &d->links[k], *before = devices_same(was, l);
 

@@ -13,6 +13,23 @@ const struct finding_kind netpath_findings[] = {
 	{ "netpath.ring", "now",
 	  ">= 10 packets and >= 0.01 % found a device's ring full: the host, or the program behind "
 	  "a tap, did not take them fast enough" },
+	{ "netpath.xdp", "now",
+	  ">= 10 packets and >= 0.1 % were lost to XDP's own errors: exceptions, failed sends and "
+	  "redirects; never what a program chose to drop" },
+	{ "netpath.tc", "now",
+	  ">= 10 packets and >= 0.1 % of what came to a filter were dropped by its action (police, "
+	  "drop), at a device's ingress or egress; never what a bpf program chose to drop" },
+	{ "netpath.softnet", "now",
+	  ">= 10 packets and >= 0.1 % found a CPU's backlog (netdev_max_backlog) full" },
+	{ "netpath.softirq-load", "risk",
+	  "a CPU spends >= 30 % of its time in softirqs while it takes >= 1,000 packets/s, and "
+	  "its backlog loses none" },
+	{ "netpath.qdisc", "now",
+	  ">= 10 packets and >= 0.1 % were dropped by a queueing discipline or class; of one that "
+	  "drops to keep its queue short (fq_codel, cake, red, pie): >= 2 % and >= 50/s" },
+	{ "netpath.cloud-limit", "now",
+	  "a counter of what is over the instance's allowance moved (ENA: bandwidth, packets, "
+	  "connections, link-local)" },
 	{ "netpath.neighbour", "now",
 	  ">= 10 packets found the neighbour table full, or the queue of those that wait for an "
 	  "address" },
@@ -51,6 +68,12 @@ const char *netpath_space_name(struct arena *a, const struct walk *w, size_t spa
 	const struct space *s = space_of(w, space);
 
 	return s ? redact_name(a, NAME_CONTAINER, s->ns.name) : NULL;
+}
+
+const char *netpath_in_space(struct arena *a, const struct space *s)
+{
+	return s->ns.is_own ? "" :
+		arena_printf(a, " in %s", redact_name(a, NAME_CONTAINER, s->ns.name));
 }
 
 const char *netpath_command_in(struct arena *a, const struct walk *w, size_t space,

@@ -3,6 +3,9 @@
 
 const struct layer *const layers[LAYERS] = {
 	[LAYER_LINK] = &layer_link,
+	[LAYER_TC] = &layer_tc,
+	[LAYER_SOFTNET] = &layer_softnet,
+	[LAYER_QDISC] = &layer_qdisc,
 	[LAYER_NEIGHBOUR] = &layer_neighbour,
 	[LAYER_IP] = &layer_ip,
 	[LAYER_FILTER] = &layer_filter,

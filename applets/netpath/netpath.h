@@ -221,8 +221,12 @@ const char *netpath_lost_text(struct arena *a, const struct walk *w, const struc
 const char *netpath_command_in(struct arena *a, const struct walk *w, size_t space,
 			       const char *command);
 const char *netpath_option_of(struct arena *a, const struct walk *w, size_t space);
+/* The same namespace in the look before; NULL. */
+const struct space *netpath_space_before(const struct walk *w, const struct space *s);
 const char *netpath_space_name(struct arena *a, const struct walk *w, size_t space);   /* redacted;
 											  NULL */
+/* " in blue" of another namespace than our own, else "" */
+const char *netpath_in_space(struct arena *a, const struct space *s);
 extern const struct finding_kind netpath_findings[];   /* findings.c */
 
 /* ---- link.c: the devices, for other layers ---- */

@@ -200,6 +200,11 @@ static const struct space *find_space(const struct look *look, uint64_t inode)
 	return NULL;
 }
 
+const struct space *netpath_space_before(const struct walk *w, const struct space *s)
+{
+	return find_space(w->before, s->ns.inode);
+}
+
 static void compare(struct out *out, struct walk *w)
 {
 	for (size_t l = 0; l < LAYERS; l++)
