@@ -13,6 +13,8 @@
 #include "common/base/scan.h"
 #include "common/kernel/source.h"
 
+#define BITS_PER_MEGABIT 1000000u
+
 /* Any socket will do for a device ioctl (net/socket.c); this kind is there without IPv4. */
 static int open_socket(void)
 {
@@ -103,6 +105,23 @@ static int fetch_offloads(void *arg, struct buf *reply)
 	return reply->len ? 0 : err;
 }
 
+/* The old command, which the kernel answers out of the new one's struct. */
+static int fetch_link(void *arg, struct buf *reply)
+{
+	struct ethtool_cmd command = { .cmd = ETHTOOL_GSET };
+	int fd = open_socket();
+
+	if (fd < 0)
+		return fd;
+	int err = ask(fd, arg, &command);
+
+	close(fd);
+	if (!err)
+		buf_printf(reply, "speed %u\nduplex %u\n", ethtool_cmd_speed(&command),
+			   command.duplex);
+	return err;
+}
+
 int ethtool_parse_driver(struct arena *arena, struct text t, struct ethtool_driver *d)
 {
 	struct ethtool_driver new = { 0 };
@@ -145,6 +164,19 @@ int ethtool_parse_offloads(struct text t, struct ethtool_offloads *o)
 	return 0;
 }
 
+int ethtool_parse_link(struct text t, struct ethtool_link *l)
+{
+	uint64_t speed = NA_U64, duplex = NA_U64;
+	const bool has_speed = scan_key_u64(t, "speed", &speed);
+
+	if (!scan_key_u64(t, "duplex", &duplex) && !has_speed)
+		return fail(EINVAL, "ethtool: no known line");
+	/* what is above is SPEED_UNKNOWN */
+	l->bits_per_second = speed && speed <= INT32_MAX ? speed * BITS_PER_MEGABIT : NA_U64;
+	l->is_full_duplex = duplex == DUPLEX_FULL ? 1 : duplex == DUPLEX_HALF ? 0 : -1;
+	return 0;
+}
+
 static int call(const char *what, const char *device, int (*fetch)(void *arg, struct buf *reply),
 		struct text *reply)
 {
@@ -167,4 +199,12 @@ int ethtool_read_offloads(const char *device, struct ethtool_offloads *o)
 	int err = call("offloads", device, fetch_offloads, &reply);
 
 	return err < 0 ? err : ethtool_parse_offloads(reply, o);
+}
+
+int ethtool_read_link(const char *device, struct ethtool_link *l)
+{
+	struct text reply;
+	int err = call("link", device, fetch_link, &reply);
+
+	return err < 0 ? err : ethtool_parse_link(reply, l);
 }
