@@ -9,23 +9,11 @@
 #define SNAT_PORT_FIRST 1024           /* nf_nat_l4proto_unique_tuple, for source ports from 1024 */
 #define SNAT_PORT_LAST 65535
 
-static const char *family_name(uint8_t family)
-{
-	switch (family) {
-	case 1: return "inet";
-	case 2: return "ip";
-	case 5: return "netdev";
-	case 7: return "bridge";
-	case 10: return "ip6";
-	}
-	return "?";
-}
-
 static void add_invalid(struct rules *rules, const struct nft_rule *r)
 {
 	if (!rules->invalid_rules++)
 		rules->invalid_rule = arena_printf(src_arena(), "%s %.*s %.*s handle %llu",
-						   family_name(r->family), (int)r->table.len,
+						   nft_family_name(r->family), (int)r->table.len,
 						   r->table.data, (int)r->chain.len, r->chain.data,
 						   (unsigned long long)r->handle);
 	rules->invalid_dropped += r->invalid_dropped;

@@ -100,13 +100,13 @@ static void report_receiver(struct out *out, const struct walk *w, const struct 
 	if (!l->is_up)
 		finding_line(f, "%s: this end of the veth is down",
 			     netpath_lost_text(f->arena, w, m));
-	else if (peer && l->mtu < peer->mtu)
+	else if (peer && l->mtu < peer->mtu) {
 		finding_line(f, "%s: frames larger than its MTU of %llu; the sending end %s has "
-			     "%llu. Segments the sender left to its device (GSO) pass, "
-			     "whatever their size",
-			     netpath_lost_text(f->arena, w, m), (unsigned long long)l->mtu,
+			     "%llu", netpath_lost_text(f->arena, w, m), (unsigned long long)l->mtu,
 			     peer->name, (unsigned long long)peer->mtu);
-	else
+		finding_line(f, "what the sender leaves to its device to cut (GSO) passes, "
+				"whatever its size: small requests fail, large ones do not");
+	} else
 		finding_line(f, "%s: this end of the veth refused them; its MTU is %llu",
 			     netpath_lost_text(f->arena, w, m), (unsigned long long)l->mtu);
 	finish(out, w, m, f);

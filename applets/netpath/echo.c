@@ -40,6 +40,9 @@ static const struct relation {
 	{ METER_QDISC, METER_UDP_SNDBUF, SAME_SPACE },
 	{ METER_TC, METER_IP_OUT_DISCARDS, SAME_SPACE },
 	{ METER_TC, METER_UDP_SNDBUF, SAME_SPACE },
+	/* ip_send_skb(): what a rule in OUTPUT drops comes back as an error */
+	{ METER_FILTER, METER_IP_OUT_DISCARDS, SAME_SPACE },
+	{ METER_CONNTRACK, METER_IP_OUT_DISCARDS, SAME_SPACE },
 	/* a bond sums its members */
 	{ METER_LINK_ERROR, METER_LINK_ERROR, BOND },
 	{ METER_RING_RX, METER_RING_RX, BOND },
@@ -72,7 +75,7 @@ static bool is_near(enum where where, const struct block *cause, const struct bl
 static bool is_cause_of_retransmits(enum meter_kind kind)
 {
 	return kind != METER_NO_LOSS && kind < METER_TCP_RETRANS && kind != METER_IP_OUT_DISCARDS &&
-		kind != METER_UDP_RX && kind != METER_UDP_SNDBUF;
+		kind != METER_UDP_RX && kind != METER_UDP_SNDBUF && kind != METER_REASSEMBLY;
 }
 
 bool echo_is_possible(const struct walk *w, const struct meter *cause, const struct meter *echo)
@@ -80,6 +83,10 @@ bool echo_is_possible(const struct walk *w, const struct meter *cause, const str
 	const struct block *from = &w->blocks[cause->block], *to = &w->blocks[echo->block];
 
 	if (echo->kind == METER_TCP_RETRANS && is_cause_of_retransmits(cause->kind))
+		return true;
+	/* any loss may be a fragment's */
+	if (echo->kind == METER_REASSEMBLY && cause->kind != METER_NO_LOSS &&
+	    cause->kind < METER_IP_TX)
 		return true;
 	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++) {
 		const struct relation *r = &relations[i];

@@ -30,6 +30,31 @@ const struct finding_kind netpath_findings[] = {
 	{ "netpath.cloud-limit", "now",
 	  "a counter of what is over the instance's allowance moved (ENA: bandwidth, packets, "
 	  "connections, link-local)" },
+	{ "netpath.neighbour", "now",
+	  ">= 10 packets found the neighbour table full, or the queue of those that wait for an "
+	  "address" },
+	{ "netpath.route", "now",
+	  ">= 10 packets and >= 0.1 % had no route (only where there is an address of that kind; "
+	  "to be forwarded only where it is on), or, >= 20/s and >= 1 %, were for others while "
+	  "forwarding is off" },
+	{ "netpath.rp-filter", "now", ">= 10 packets and >= 0.1 % failed the reverse path check" },
+	{ "netpath.mtu", "now",
+	  ">= 5 packets could not be fragmented, and a TCP connection that sends larger ones is at "
+	  "its timeout" },
+	{ "netpath.reassembly", "now", ">= 10 datagrams lost a fragment, >= 1 % of fragments" },
+	{ "netpath.checksum", "now", ">= 10 packets and >= 0.01 % had a wrong checksum" },
+	{ "netpath.filter", "now",
+	  ">= 10 packets and >= 0.1 % dropped by a rule in OUTPUT (rejects, limits and rules for "
+	  "invalid packets aside), by chance or quota, or of an open connection at its timeout" },
+	{ "netpath.conntrack", "now",
+	  ">= 10 packets: the table is full, or a flow clashed (in triage: conntrack-top's)" },
+	{ "netpath.tcp-retrans", "now",
+	  ">= 50 segments and >= 2 % sent again, less what the peers had already and probes, and "
+	  "less what another layer lost" },
+	{ "netpath.listen", "now",
+	  ">= 3 SYNs dropped, an accept queue overflowed (in triage: listenq's)" },
+	{ "netpath.udp-rcvbuf", "now",
+	  ">= 10 datagrams and >= 0.1 % found the buffer of their socket full" },
 	{ NULL, NULL, NULL },
 };
 
@@ -43,6 +68,12 @@ const char *netpath_space_name(struct arena *a, const struct walk *w, size_t spa
 	const struct space *s = space_of(w, space);
 
 	return s ? redact_name(a, NAME_CONTAINER, s->ns.name) : NULL;
+}
+
+const char *netpath_in_space(struct arena *a, const struct space *s)
+{
+	return s->ns.is_own ? "" :
+		arena_printf(a, " in %s", redact_name(a, NAME_CONTAINER, s->ns.name));
 }
 
 const char *netpath_command_in(struct arena *a, const struct walk *w, size_t space,

@@ -2,8 +2,16 @@
 #include "applets/netpath/netpath.h"
 
 const struct layer *const layers[LAYERS] = {
-	[LAYER_LINK] = &layer_link,       [LAYER_TC] = &layer_tc,
-	[LAYER_SOFTNET] = &layer_softnet, [LAYER_QDISC] = &layer_qdisc,
+	[LAYER_LINK] = &layer_link,
+	[LAYER_TC] = &layer_tc,
+	[LAYER_SOFTNET] = &layer_softnet,
+	[LAYER_QDISC] = &layer_qdisc,
+	[LAYER_NEIGHBOUR] = &layer_neighbour,
+	[LAYER_IP] = &layer_ip,
+	[LAYER_FILTER] = &layer_filter,
+	[LAYER_CONNTRACK] = &layer_conntrack,
+	[LAYER_TCP] = &layer_tcp,
+	[LAYER_UDP] = &layer_udp,
 };
 
 static const char *const names[LAYERS] = {

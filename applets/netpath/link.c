@@ -113,7 +113,8 @@ static void add_link(const struct pair *p)
 	add(p, METER_DEVICE_RX, "rx_dropped", MOVED(p, rx_dropped), s->rx_dropped)->needs_echo =
 		true;
 	add(p, METER_NO_LOSS, "rx_nohandler", MOVED(p, rx_nohandler), s->rx_nohandler);
-	if (p->was)
+	/* one that somebody takes down or brings up is no news */
+	if (p->was && p->was->is_up && p->now->is_up)
 		add(p, METER_NO_LOSS, "carrier_changes",
 		    path_moved(p->now->carrier_changes, &before, false), NA_U64);
 	b = add_block(p, LAYER_LINK, DIR_TX);
@@ -308,11 +309,35 @@ static void compare(struct out *out, struct walk *w, size_t space, const struct 
 					     &d->links[i]);
 }
 
+static void history(struct out *out, const struct space *s)
+{
+	const struct link *links;
+	const size_t count = netpath_links(s, &links);
+	struct arena *a = out_arena(out);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct link_stats *n = &links[i].stats;
+		const struct {
+			const char *name;
+			uint64_t value;
+		} kept[] = { { "rx_errors", n->rx_errors }, { "tx_errors", n->tx_errors },
+			     { "rx_missed_errors", n->rx_missed_errors },
+			     { "tx_dropped", n->tx_dropped } };
+
+		for (size_t k = 0; k < sizeof(kept) / sizeof(*kept); k++)
+			if (known(kept[k].value) && netpath_wants(s, &links[i]))
+				out_history(out, "%s of %s %s since it was made%s", kept[k].name,
+					    links[i].name, human_count_u64(a, kept[k].value),
+					    netpath_in_space(a, s));
+	}
+}
+
 const struct layer layer_link = {
 	.name = "link",
 	.reads_followed = true,
 	.read = devices_read,
 	.compare = compare,
 	.report = devices_report,
+	.history = history,
 	.show = devices_show,
 };

@@ -51,12 +51,13 @@ enum meter_kind {
 	METER_TC,                      /* a filter's action */
 	METER_QDISC,
 	METER_NEIGHBOUR,
-	METER_IP_RX,                   /* header, address, route, reassembly, rp_filter ... */
+	METER_IP_RX,                   /* header, address, route, rp_filter, checksum ... */
 	METER_IP_TX,                   /* no route, fragmentation ... */
 	METER_LISTEN,
 	METER_SOCKET,                  /* a socket's own drops */
 	/* counters that mostly repeat what is above, often in another namespace */
 	METER_DEVICE_RX, METER_DEVICE_TX,      /* rx_dropped, tx_dropped */
+	METER_REASSEMBLY,              /* one fragment is lost, the others are in vain */
 	METER_IP_OUT_DISCARDS, METER_IP_IN_DISCARDS,
 	METER_UDP_RX, METER_UDP_SNDBUF,
 	METER_TCP_RX,                  /* checksum, memory, backlog */
@@ -165,6 +166,8 @@ struct layer {
 };
 
 extern const struct layer layer_link, layer_softnet, layer_tc, layer_qdisc;
+extern const struct layer layer_neighbour, layer_ip, layer_filter, layer_conntrack, layer_tcp,
+	layer_udp;
 extern const struct layer *const layers[LAYERS];       /* layers.c; NULL: its blocks come from
                                                           another layer's reading */
 const char *layer_name(enum layer_id id);
@@ -222,6 +225,8 @@ const char *netpath_option_of(struct arena *a, const struct walk *w, size_t spac
 const struct space *netpath_space_before(const struct walk *w, const struct space *s);
 const char *netpath_space_name(struct arena *a, const struct walk *w, size_t space);   /* redacted;
 											  NULL */
+/* " in blue" of another namespace than our own, else "" */
+const char *netpath_in_space(struct arena *a, const struct space *s);
 extern const struct finding_kind netpath_findings[];   /* findings.c */
 
 /* ---- link.c: the devices, for other layers ---- */

@@ -109,7 +109,7 @@ static void sum_block(struct walk *w, struct block *b, size_t at)
 		if (m->own != NA_U64)
 			b->drops = (b->drops == NA_U64 ? 0 : b->drops) + m->own;
 		has_now |= has_some(m->own);
-		has_past |= has_some(m->total) && !m->needs_echo;
+		has_past |= has_some(m->total) && m->total > m->count && !m->needs_echo;
 		if (m->unproven && b->state == BLOCK_OK)
 			b->state = BLOCK_UNKNOWN;
 	}

@@ -142,6 +142,12 @@ static bool is_own_class(const struct qdisc *q, const struct qdisc *other)
 		q->handle >> 16 == other->handle >> 16;
 }
 
+/* Of a device that has no queue, or was not brought up. */
+static bool is_queue(const struct qdisc *q)
+{
+	return strcmp(q->kind, "noqueue") != 0 && strcmp(q->kind, "noop") != 0;
+}
+
 static uint64_t known(uint64_t n)
 {
 	return n == NA_U64 ? 0 : n;
@@ -151,7 +157,8 @@ static void set_below(struct node *nodes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < count; k++)
-			nodes[i].has_below |= is_below(nodes[i].q, nodes[k].q);
+			nodes[i].has_below |= is_below(nodes[i].q, nodes[k].q) ||
+				is_own_class(nodes[i].q, nodes[k].q);
 }
 
 /* What its parent counts again. */
@@ -188,16 +195,15 @@ static void add_node(struct walk *w, size_t space, const struct link *l, const s
 	/* those above a queue only when they lost something themselves */
 	if (n->has_below && !known(n->lost))
 		return;
-	if (!q->is_class && !strcmp(q->kind, "noqueue"))
+	if (!is_queue(q))
 		return;
-	/* a leaf class repeats what its qdisc says, else it stands for it */
 	struct block *b = path_add_block(w, LAYER_QDISC, DIR_TX, space,
 					 subject_of(w->arena, l, q));
 
 	b->ifindex = l->index;
 	b->packets_out = n->packets;
 	b->packets_in = sum_u64(n->packets, n->lost);
-	path_add_meter(w, METER_QDISC, "dropped", n->lost, q->drops,
+	path_add_meter(w, METER_QDISC, "dropped", n->lost, n->has_below ? NA_U64 : q->drops,
 		       arena_printf(w->arena, "tc -s %s show dev %s",
 				    q->is_class ? "class" : "qdisc", l->name))->detail = q;
 }
@@ -311,7 +317,7 @@ static void show_space(struct out *out, const struct walk *w, const struct space
 		const struct link *l = netpath_link(s, d->ifindex);
 		uint64_t lost = NA_U64;
 
-		if (!l || !netpath_wants(s, l) || !strcmp(d->kind, "noqueue"))
+		if (!l || !netpath_wants(s, l) || !is_queue(d))
 			continue;
 		for (size_t m = 0; m < w->meter_count; m++)
 			if (w->meters[m].detail == d)

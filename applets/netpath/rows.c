@@ -67,7 +67,8 @@ static const struct table host_table = { .name = "host",
 					 TABLE(struct host_row, host_columns) };
 const struct table *const netpath_walk_tables[] = { &block_table, &netpath_device_table,
 						    &netpath_queue_table, &netpath_cpu_table,
-						    &netpath_driver_table, &host_table, NULL };
+						    &netpath_driver_table, &netpath_socket_table,
+						    &host_table, NULL };
 
 static const char *state_text(enum block_state s)
 {
@@ -164,7 +165,11 @@ static const char *picture(struct arena *a, const struct walk *w, enum direction
 
 		if (!p.is_there)
 			continue;
-		text = arena_printf(a, "%s > %s%s", text, layer_name(order[i]),
+		/* side by side */
+		const bool is_beside = i && order[i] + order[i - 1] == LAYER_TCP + LAYER_UDP;
+
+		text = arena_printf(a, "%s %s %s%s", text, is_beside ? "|" : ">",
+				    layer_name(order[i]),
 				    p.drops ? arena_printf(a, " [!%s lost]",
 							   human_count_u64(a, p.drops)) :
 				    p.is_unknown ? " [?]" : "");

@@ -5,6 +5,6 @@
 #include "common/report/table.h"
 
 extern const struct table netpath_device_table, netpath_driver_table, netpath_queue_table,
-	netpath_cpu_table;
+	netpath_cpu_table, netpath_socket_table;
 
 #endif

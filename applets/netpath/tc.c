@@ -94,6 +94,22 @@ void tc_compare(struct walk *w, size_t space, const struct queues *was, const st
 
 /* ---- findings ---- */
 
+static const char *cause_text(struct arena *a, const struct walk *w, const struct meter *m)
+{
+	const struct tc_action *t = m->detail;
+	const struct link *to = netpath_link(&w->now->spaces[w->blocks[m->block].space],
+					     t->to_ifindex);
+
+	if (t->is_redirect)
+		return arena_printf(a, "they could not be redirected to %s%s",
+				    to ? to->name : "a device that has gone",
+				    to && !(to->is_up && to->has_carrier) ? ", which is down" : "");
+	if (!strcmp(t->kind, "police"))
+		return "over the rate this filter polices";
+	return t->is_random ? "a filter's action drops some at random" :
+		"a filter's action drops what it matches";
+}
+
 static void report(struct out *out, struct walk *w)
 {
 	const struct meter *m;
@@ -110,9 +126,7 @@ static void report(struct out *out, struct walk *w)
 		finding_text(f, "filter", NAME_PLAIN, a->filter);
 		finding_u64(f, "preference", a->preference);
 		finding_line(f, "%s: %s", netpath_lost_text(f->arena, w, m),
-			     !strcmp(a->kind, "police") ? "over the rate this filter polices" :
-			     a->is_random ? "a filter's action drops some at random" :
-			     "a filter's action drops what it matches");
+			     cause_text(f->arena, w, m));
 		finding_next(f, "perfbox netpath%s -i %s 1",
 			     netpath_option_of(f->arena, w, w->blocks[m->block].space),
 			     out_shell_word(f->arena, netpath_link(

@@ -10,6 +10,7 @@
 #include "common/base/fail.h"
 #include "common/base/scan.h"
 #include "common/kernel/module.h"
+#include "common/kernel/percpu.h"
 #include "common/kernel/source.h"
 #include "common/kernel/sysctl.h"
 
@@ -49,48 +50,14 @@ uint64_t conntrack_moved(uint64_t now, uint64_t before)
 	return now == NA_U64 || before == NA_U64 ? NA_U64 : (uint32_t)(now - before);
 }
 
-static bool find_column(struct scan names, const char *name, unsigned *at)
-{
-	struct text word;
-
-	for (unsigned i = 0; scan_word(&names, &word); i++)
-		if (text_is(word, name)) {
-			*at = i;
-			return true;
-		}
-	return false;
-}
-
-/* The sum of one column over all lines; NA_U64 if it is not there, or a line is cut or lacks it. */
-static uint64_t sum_column(struct text t, const char *name)
-{
-	struct scan lines = scan_of(t);
-	struct text line;
-	unsigned at;
-	uint64_t sum = 0, cpus = 0;
-
-	if (!scan_until(&lines, '\n', &line) || !find_column(scan_of(line), name, &at))
-		return NA_U64;
-	for (; scan_until(&lines, '\n', &line); cpus++) {
-		struct scan s = scan_of(line);
-		uint64_t n;
-
-		if (!scan_skip_words(&s, at) || !scan_hex(&s, &n) ||
-		    (s.at < s.end && *s.at != ' ') ||
-		    __builtin_add_overflow(sum, n, &sum))
-			return NA_U64;
-	}
-	return cpus && lines.at == lines.end ? sum : NA_U64;
-}
-
 int conntrack_parse_stat(struct text t, struct conntrack *c)
 {
-	uint64_t drop = sum_column(t, "drop");
+	uint64_t drop = percpu_sum(t, "drop");
 
 	if (drop == NA_U64)
 		return fail(EINVAL, "/" STAT ": no sum of \"drop\"");
 	for (size_t i = 0; i < COUNTERS; i++)
-		*counter_of(c, i) = sum_column(t, counters[i].column);
+		*counter_of(c, i) = percpu_sum(t, counters[i].column);
 	return 0;
 }
 

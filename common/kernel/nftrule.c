@@ -34,7 +34,7 @@ struct machine {
 	uint64_t counted;              /* by a counter behind that */
 };
 
-static uint64_t number(struct text attrs, uint16_t type)
+uint64_t nft_number(struct text attrs, uint16_t type)
 {
 	struct text data;
 
@@ -49,8 +49,7 @@ static uint8_t *register_at(struct machine *m, uint64_t n, size_t len)
 	return at + len <= REGISTER_BYTES ? m->registers + at : NULL;
 }
 
-/* A value inside NFTA_..._DATA: NFTA_DATA_VALUE. */
-static bool find_value(struct text attrs, uint16_t type, struct text *value)
+bool nft_find_value(struct text attrs, uint16_t type, struct text *value)
 {
 	struct text data;
 
@@ -69,9 +68,9 @@ static bool is_state_value(struct text value, uint32_t want)
 
 static void run_ct(struct machine *m, struct text attrs)
 {
-	bool is_state = number(attrs, NFTA_CT_KEY) == NFT_CT_STATE;
+	bool is_state = nft_number(attrs, NFTA_CT_KEY) == NFT_CT_STATE;
 
-	m->state_register = is_state ? number(attrs, NFTA_CT_DREG) : NA_U64;
+	m->state_register = is_state ? nft_number(attrs, NFTA_CT_DREG) : NA_U64;
 	m->is_masked = false;
 }
 
@@ -79,22 +78,22 @@ static void run_bitwise(struct machine *m, struct text attrs)
 {
 	struct text mask, flip;
 
-	if (number(attrs, NFTA_BITWISE_SREG) != m->state_register)
+	if (nft_number(attrs, NFTA_BITWISE_SREG) != m->state_register)
 		return;
-	m->is_masked = find_value(attrs, NFTA_BITWISE_MASK, &mask) &&
+	m->is_masked = nft_find_value(attrs, NFTA_BITWISE_MASK, &mask) &&
 		is_state_value(mask, STATE_INVALID) &&
-		find_value(attrs, NFTA_BITWISE_XOR, &flip) && is_state_value(flip, 0);
-	m->state_register = number(attrs, NFTA_BITWISE_DREG);
+		nft_find_value(attrs, NFTA_BITWISE_XOR, &flip) && is_state_value(flip, 0);
+	m->state_register = nft_number(attrs, NFTA_BITWISE_DREG);
 }
 
 static void run_cmp(struct machine *m, struct text attrs)
 {
 	struct text value;
 
-	if (number(attrs, NFTA_CMP_SREG) != m->state_register || m->state_register == NA_U64 ||
-	    !find_value(attrs, NFTA_CMP_DATA, &value))
+	if (nft_number(attrs, NFTA_CMP_SREG) != m->state_register || m->state_register == NA_U64 ||
+	    !nft_find_value(attrs, NFTA_CMP_DATA, &value))
 		return;
-	uint64_t op = number(attrs, NFTA_CMP_OP);
+	uint64_t op = nft_number(attrs, NFTA_CMP_OP);
 
 	m->is_invalid |= m->is_masked && op == NFT_CMP_NEQ && is_state_value(value, 0);
 	m->is_invalid |= !m->is_masked && op == NFT_CMP_EQ && is_state_value(value, STATE_INVALID);
@@ -112,7 +111,7 @@ static uint16_t half(struct text info, size_t at)
 static void run_match(struct machine *m, struct text attrs)
 {
 	struct text name, info;
-	uint64_t revision = number(attrs, NFTA_MATCH_REV);
+	uint64_t revision = nft_number(attrs, NFTA_MATCH_REV);
 
 	if (!netlink_find(attrs, NFTA_MATCH_NAME, &name) ||
 	    !netlink_find(attrs, NFTA_MATCH_INFO, &info))
@@ -144,12 +143,12 @@ static void drop(struct machine *m)
 static void run_immediate(struct machine *m, struct text attrs)
 {
 	struct text data, verdict, value;
-	uint64_t to = number(attrs, NFTA_IMMEDIATE_DREG);
+	uint64_t to = nft_number(attrs, NFTA_IMMEDIATE_DREG);
 
 	if (!netlink_find(attrs, NFTA_IMMEDIATE_DATA, &data))
 		return;
 	if (netlink_find(data, NFTA_DATA_VERDICT, &verdict)) {
-		if (number(verdict, NFTA_VERDICT_CODE) == NF_DROP)
+		if (nft_number(verdict, NFTA_VERDICT_CODE) == NF_DROP)
 			drop(m);
 		return;
 	}
@@ -163,7 +162,7 @@ static void run_immediate(struct machine *m, struct text attrs)
 
 static bool take_port(struct machine *m, struct text attrs, uint16_t type, uint16_t *port)
 {
-	uint64_t from = number(attrs, type);
+	uint64_t from = nft_number(attrs, type);
 	const uint8_t *at = from == NA_U64 ? NULL : register_at(m, from, 2);
 
 	if (at)
@@ -174,7 +173,7 @@ static bool take_port(struct machine *m, struct text attrs, uint16_t type, uint1
 static bool take_address(struct machine *m, struct text attrs, uint16_t type, size_t len,
 			 uint8_t address[16])
 {
-	uint64_t from = number(attrs, type);
+	uint64_t from = nft_number(attrs, type);
 	const uint8_t *at = from == NA_U64 ? NULL : register_at(m, from, len);
 
 	if (at)
@@ -194,10 +193,10 @@ static void take_ports(struct machine *m, struct text attrs, uint16_t min, uint1
 static void run_nat(struct machine *m, struct text attrs)
 {
 	struct nft_rule *r = m->rule;
-	uint64_t family = number(attrs, NFTA_NAT_FAMILY);
+	uint64_t family = nft_number(attrs, NFTA_NAT_FAMILY);
 	size_t len = family == AF_INET ? 4 : 16;
 
-	if (number(attrs, NFTA_NAT_TYPE) != NFT_NAT_SNAT ||
+	if (nft_number(attrs, NFTA_NAT_TYPE) != NFT_NAT_SNAT ||
 	    (family != AF_INET && family != AF_INET6))
 		return;
 	take_ports(m, attrs, NFTA_NAT_REG_PROTO_MIN, NFTA_NAT_REG_PROTO_MAX);
@@ -206,6 +205,14 @@ static void run_nat(struct machine *m, struct text attrs)
 	if (r->has_address &&
 	    !take_address(m, attrs, NFTA_NAT_REG_ADDR_MAX, len, r->address_max))
 		memcpy(r->address_max, r->address_min, len);
+}
+
+static void run_target(struct machine *m, struct text attrs)
+{
+	struct text name;
+
+	if (netlink_find(attrs, NFTA_TARGET_NAME, &name) && text_is(netlink_string(name), "REJECT"))
+		drop(m);
 }
 
 static void run(struct machine *m, struct text name, struct text attrs)
@@ -224,6 +231,8 @@ static void run(struct machine *m, struct text name, struct text attrs)
 		run_immediate(m, attrs);
 	else if (text_is(name, "reject"))
 		drop(m);
+	else if (text_is(name, "target"))
+		run_target(m, attrs);
 	else if (text_is(name, "nat"))
 		run_nat(m, attrs);
 	else if (text_is(name, "masq"))
@@ -232,41 +241,87 @@ static void run(struct machine *m, struct text name, struct text attrs)
 		m->state_register = NA_U64;     /* it may have written there */
 }
 
-static int run_all(struct machine *m, struct text list)
+bool nft_next_expression(struct text *list, struct text *name, struct text *attrs)
 {
+	struct text rest = *list;
 	struct netlink_attr element;
-	struct text name, attrs;
 
-	while (netlink_next(&list, &element)) {
-		if (!netlink_find(element.data, NFTA_EXPR_NAME, &name))
-			return -EINVAL;
-		if (!netlink_find(element.data, NFTA_EXPR_DATA, &attrs))
-			attrs = TEXT("");
-		run(m, netlink_string(name), attrs);
-	}
-	return list.len ? -EINVAL : 0;
+	if (!netlink_next(&rest, &element) || !netlink_find(element.data, NFTA_EXPR_NAME, name))
+		return false;
+	*name = netlink_string(*name);
+	if (!netlink_find(element.data, NFTA_EXPR_DATA, attrs))
+		*attrs = TEXT("");
+	*list = rest;
+	return true;
 }
 
-int nft_rule_parse(struct text body, struct nft_rule *rule)
+/* NFTA_RULE_USERDATA holds pairs of type and length of one byte each (libnftnl's udata.h): a
+ * comment is type 0. */
+static struct text find_comment(struct text data)
 {
-	struct nft_rule new = { .invalid_dropped = NA_U64 };
-	struct machine m = { .rule = &new, .state_register = NA_U64, .counted = NA_U64 };
-	struct text attrs = netlink_behind(body, sizeof(struct nfgenmsg)), data, list;
+	while (data.len >= 2) {
+		const size_t len = (unsigned char)data.data[1];
+
+		if (len > data.len - 2)
+			break;
+		if (data.data[0] == 0)
+			return netlink_string((struct text){ data.data + 2, len });
+		data = (struct text){ data.data + 2 + len, data.len - 2 - len };
+	}
+	return TEXT("");
+}
+
+int nft_rule_parse_head(struct text body, struct nft_rule_head *head)
+{
+	struct nft_rule_head new = { .expressions = TEXT(""), .comment = TEXT("") };
+	struct text attrs = netlink_behind(body, sizeof(struct nfgenmsg));
+	struct netlink_attr a;
+	bool has_table = false, has_chain = false, has_handle = false;
 
 	if (body.len < sizeof(struct nfgenmsg))
 		return -EINVAL;
 	new.family = (uint8_t)body.data[offsetof(struct nfgenmsg, nfgen_family)];
-	if (!netlink_find(attrs, NFTA_RULE_TABLE, &new.table) ||
-	    !netlink_find(attrs, NFTA_RULE_CHAIN, &new.chain) ||
-	    !netlink_find(attrs, NFTA_RULE_HANDLE, &data))
+	while (netlink_next(&attrs, &a)) {
+		if (a.type == NFTA_RULE_TABLE)
+			new.table = netlink_string(a.data), has_table = true;
+		else if (a.type == NFTA_RULE_CHAIN)
+			new.chain = netlink_string(a.data), has_chain = true;
+		else if (a.type == NFTA_RULE_HANDLE)
+			new.handle = netlink_be64(a.data), has_handle = true;
+		else if (a.type == NFTA_RULE_EXPRESSIONS)
+			new.expressions = a.data;
+		else if (a.type == NFTA_RULE_USERDATA)
+			new.comment = find_comment(a.data);
+	}
+	if (!has_table || !has_chain || !has_handle)
 		return -EINVAL;
-	new.table = netlink_string(new.table);
-	new.chain = netlink_string(new.chain);
-	new.handle = netlink_be64(data);
-	if (netlink_find(attrs, NFTA_RULE_EXPRESSIONS, &list) && run_all(&m, list) < 0)
+	*head = new;
+	return 0;
+}
+
+int nft_rule_understand(const struct nft_rule_head *head, struct nft_rule *rule)
+{
+	struct nft_rule new = {
+		.family = head->family, .table = head->table, .chain = head->chain,
+		.handle = head->handle, .invalid_dropped = NA_U64,
+	};
+	struct machine m = { .rule = &new, .state_register = NA_U64, .counted = NA_U64 };
+	struct text list = head->expressions, name, attrs;
+
+	while (nft_next_expression(&list, &name, &attrs))
+		run(&m, name, attrs);
+	if (list.len)
 		return -EINVAL;
 	*rule = new;
 	return 0;
+}
+
+int nft_rule_parse(struct text body, struct nft_rule *rule)
+{
+	struct nft_rule_head head;
+	int err = nft_rule_parse_head(body, &head);
+
+	return err < 0 ? err : nft_rule_understand(&head, rule);
 }
 
 /* ---- all of them ---- */
@@ -294,22 +349,48 @@ static void start_again(void *arg)
 	w->restart(w->arg);
 }
 
+bool nft_can_ask(void)
+{
+	return !module_would_load("nf_tables");
+}
+
+int nft_dump(const char *key, uint8_t message, const struct netlink_reader *reader,
+	     struct netlink_result *result)
+{
+	struct buf body = { 0 };
+
+	*result = (struct netlink_result){ 0 };
+	if (!nft_can_ask())
+		return 0;
+	conntrack_begin_body(&body, AF_UNSPEC);
+	const struct netlink_request r = { .key = key, .family = NETLINK_NETFILTER,
+					   .type = (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | message),
+					   .body = buf_text(&body) };
+	int err = netlink_dump(&r, reader, result);
+
+	buf_free(&body);
+	return err;
+}
+
+const char *nft_family_name(uint8_t family)
+{
+	switch (family) {
+	case NFPROTO_INET: return "inet";
+	case NFPROTO_IPV4: return "ip";
+	case NFPROTO_ARP: return "arp";
+	case NFPROTO_NETDEV: return "netdev";
+	case NFPROTO_BRIDGE: return "bridge";
+	case NFPROTO_IPV6: return "ip6";
+	}
+	return "?";
+}
+
 int nft_rules_each(void (*each)(const struct nft_rule *rule, void *arg), void (*restart)(void *arg),
 		   void *arg)
 {
 	struct walk w = { each, restart, arg };
 	const struct netlink_reader reader = { take_message, start_again, &w };
 	struct netlink_result result;
-	struct buf body = { 0 };
 
-	if (module_would_load("nf_tables"))
-		return 0;
-	conntrack_begin_body(&body, AF_UNSPEC);
-	const struct netlink_request r = { .key = "nftables.rules", .family = NETLINK_NETFILTER,
-					   .type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETRULE,
-					   .body = buf_text(&body) };
-	int err = netlink_dump(&r, &reader, &result);
-
-	buf_free(&body);
-	return err;
+	return nft_dump(NFT_RULES_KEY, NFT_MSG_GETRULE, &reader, &result);
 }

@@ -1,9 +1,10 @@
 /*
- * What nftables rules have to do with connection tracking: which drop invalid packets and how many,
- * and which ports SNAT may use (NFT_MSG_GETRULE, net/netfilter/nf_tables_api.c,
- * include/uapi/linux/netfilter/nf_tables.h). Sets and maps are never read; a rule that decides by
- * one is no answer here. Of iptables-nft the matches "conntrack" and "state" are understood, its
- * targets are not; legacy iptables is not asked.
+ * The rules of nftables (NFT_MSG_GETRULE, net/netfilter/nf_tables_api.c,
+ * include/uapi/linux/netfilter/nf_tables.h), and what they have to do with connection tracking:
+ * which drop invalid packets and how many, and which ports SNAT may use. What they drop else is in
+ * firewall.h. Sets and maps are never read; a rule that decides by one is no answer here. Of
+ * iptables-nft the matches "conntrack" and "state" are understood, and the target REJECT; legacy
+ * iptables is not asked.
  */
 #ifndef KERNEL_NFTRULE_H
 #define KERNEL_NFTRULE_H
@@ -13,9 +14,42 @@
 
 #include "common/base/na.h"
 #include "common/base/text.h"
+#include "common/kernel/netlink.h"
+
+/* A rule as it came: which one it is, and what it is made of, not yet understood. */
+struct nft_rule_head {
+	uint8_t family;                /* NFPROTO_IPV4 (2), _IPV6 (10), _INET (1) ... */
+	struct text table, chain;
+	uint64_t handle;
+	struct text expressions;       /* NFTA_LIST_ELEM each */
+	struct text comment;           /* empty: none */
+};
+
+/* What follows the nlmsghdr: struct nfgenmsg and attributes. -EINVAL without fail text: cut. */
+int nft_rule_parse_head(struct text body, struct nft_rule_head *head);
+/* The next expression, taken off; false at the end, and where it makes no sense: then not all of
+ * *list is gone. */
+bool nft_next_expression(struct text *list, struct text *name, struct text *attrs);
+
+/*
+ * A dump of nf_tables: NFT_MSG_GETRULE, _GETCHAIN, _GETOBJ ... of the namespace the program is in.
+ * key names it. 0, also if nf_tables is not there and asking could load it (nothing comes then), or
+ * -errno with fail text.
+ */
+int nft_dump(const char *key, uint8_t message, const struct netlink_reader *reader,
+	     struct netlink_result *result);
+#define NFT_RULES_KEY "nftables.rules"
+/* Is it there, or can nothing be loaded by asking? */
+bool nft_can_ask(void);
+const char *nft_family_name(uint8_t family);   /* "inet"; "?" */
+
+/* A number in network order among attributes; NA_U64 if it is not there. */
+uint64_t nft_number(struct text attrs, uint16_t type);
+/* A value inside NFTA_..._DATA: NFTA_DATA_VALUE. */
+bool nft_find_value(struct text attrs, uint16_t type, struct text *value);
 
 struct nft_rule {
-	uint8_t family;                /* NFPROTO_IPV4 (2), _IPV6 (10), _INET (1) ... */
+	uint8_t family;
 	struct text table, chain;
 	uint64_t handle;
 	/* packets counted behind the matches, if it drops (or rejects) packets whose only required
@@ -28,8 +62,10 @@ struct nft_rule {
 	uint16_t port_min, port_max;   /* 0: no range of its own */
 };
 
-/* What follows the nlmsghdr: struct nfgenmsg and attributes. -EINVAL without fail text: cut. */
+/* As nft_rule_parse_head. */
 int nft_rule_parse(struct text body, struct nft_rule *rule);
+/* What the expressions of that one come to. */
+int nft_rule_understand(const struct nft_rule_head *head, struct nft_rule *rule);
 
 /*
  * All rules of the namespace the program is in; rule lives until each returns. restart: what came

@@ -4,6 +4,7 @@
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
+#include <linux/tc_act/tc_mirred.h>
 #include <sys/socket.h>
 
 #include "common/base/buf.h"
@@ -42,6 +43,22 @@ static struct tc_action *add(struct arena *arena, struct tc_actions *list)
 	return &list->items[list->count++];
 }
 
+/* What can't be redirected is lost, and counted as over a limit (tcf_mirred_to_dev). */
+static void parse_redirect(struct text options, const struct qdisc_stats *stats,
+			   struct tc_action *a)
+{
+	struct tc_mirred parameters;
+	struct text data;
+
+	if (!netlink_find(options, TCA_MIRRED_PARMS, &data) || data.len < sizeof(parameters))
+		return;
+	memcpy(&parameters, data.data, sizeof(parameters));
+	a->is_redirect = parameters.eaction == TCA_EGRESS_REDIR ||
+		parameters.eaction == TCA_INGRESS_REDIR;
+	a->to_ifindex = parameters.ifindex;
+	a->drops = a->is_redirect ? stats->overlimits : 0;
+}
+
 static void parse_action(struct arena *arena, struct text attrs, const struct tc_action *filter,
 			 uint32_t order, struct tc_actions *list)
 {
@@ -62,8 +79,12 @@ static void parse_action(struct arena *arena, struct text attrs, const struct tc
 	a->packets = stats.packets;
 	a->drops = stats.drops;
 	a->order = order;
-	if (netlink_find(attrs, TCA_ACT_OPTIONS, &data) && !strcmp(a->kind, "gact"))
+	if (!netlink_find(attrs, TCA_ACT_OPTIONS, &data))
+		return;
+	if (!strcmp(a->kind, "gact"))
 		a->is_random = netlink_find(data, TCA_GACT_PROB, &kind);
+	if (!strcmp(a->kind, "mirred"))
+		parse_redirect(data, &stats, a);
 }
 
 /* "police" given the old way: struct tc_stats stands beside the filter's options. */

@@ -26,6 +26,8 @@ struct tc_action {
 	const char *kind;              /* "police", "gact", "mirred"; NULL: a filter without one */
 	uint32_t order;                /* among its filter's actions, from 1; 0: no list of them */
 	bool is_random;                /* a gact that drops some */
+	bool is_redirect;              /* a mirred that passes them to another device, not a copy */
+	uint32_t to_ifindex;           /* which; 0: none */
 	uint64_t packets;              /* that came to the action */
 	uint64_t drops;                /* 32 bits, wraps (qdisc_moved) */
 };
