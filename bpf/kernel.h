@@ -195,8 +195,10 @@ struct in6_addr {
 
 struct sock_common {
 	unsigned short skc_family, skc_num;    /* skc_num: local port, host order */
-	__be32 skc_rcv_saddr;
-	struct in6_addr skc_v6_rcv_saddr;
+	volatile unsigned char skc_state;
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 	possible_net_t skc_net;
 };
 
@@ -204,15 +206,35 @@ struct sock {
 	struct sock_common __sk_common;
 };
 
-/* include/linux/netdevice.h, include/linux/skbuff.h */
+struct request_sock {                  /* include/net/request_sock.h */
+	struct sock_common __req_common;
+};
+
+/* include/linux/netdevice.h, include/net/dst.h, include/linux/skbuff.h */
 struct net_device {
 	possible_net_t nd_net;
+	int ifindex;
+	char name[16];
+};
+
+struct dst_entry {
+	struct net_device *dev;
 };
 
 struct sk_buff {
-	struct net_device *dev;
+	struct net_device *dev;        /* see skb_device() */
+	struct sock *sk;               /* in a union with numbers until 6.6 */
+	char cb[48];
+	unsigned long _skb_refdst;     /* low bit: not counted */
+	int skb_iif;                   /* index of the device it came by; 0: made here */
+	__be16 protocol;
 	unsigned char *head;
 	__u16 network_header, transport_header;        /* from head */
+};
+
+/* include/net/tcp.h: in cb of what TCP sends */
+struct tcp_skb_cb {
+	__u16 tcp_gso_segs;
 };
 
 /* include/net/dropreason-core.h; numbers differ between kernels */
@@ -247,6 +269,8 @@ struct inet_bind_bucket {
 
 struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
+	__u8 icsk_ca_state : 5;        /* TCP_CA_; six bits until 5.9 */
+	__u8 icsk_pending;             /* ICSK_TIME_: the timer that is set */
 };
 
 struct tcp_sock {
@@ -442,5 +466,66 @@ static __always_inline struct cfs_rq *cfs_rq_on(struct task_struct *task, int cp
 	there = (void *)((__u64)BPF_CORE_READ(task, se.cfs_rq) + apart);
 	return apart && cfs_rq_is_of(there, group, cpu) ? there : NULL;
 }
+
+/*
+ * Pointers of packets stand in unions: where a packet's device is, a queue's tree or a socket's
+ * bookkeeping may be (struct udp_dev_scratch, whose highest bit is never set, unlike the kernel's
+ * addresses'). What such an address leads to is believed only if it has a namespace's number,
+ * which begin at PROC_DYNAMIC_FIRST (fs/proc/generic.c), from 6.18 on a few below it for the first
+ * namespaces (include/uapi/linux/nsfs.h).
+ */
+#define IS_KERNEL_ADDRESS(p) ((__s64)(p) < 0)
+
+static __always_inline bool is_netns_number(__u32 inum)
+{
+	return inum >= 0xeffffff0u && inum < 0xf4000000u;
+}
+
+/* Its device, and the number of that one's namespace; NULL: none, or none that can be believed. */
+static __always_inline struct net_device *skb_device(struct sk_buff *skb, __u32 *netns)
+{
+	struct net_device *dev = skb->dev;
+
+	if (!IS_KERNEL_ADDRESS(dev) || dev->ifindex <= 0)
+		return NULL;
+	const __u32 inum = dev->nd_net.net->ns.inum;
+
+	if (!is_netns_number(inum))
+		return NULL;
+	*netns = inum;
+	return dev;
+}
+
+/* Without a device, by its socket or (may_copy) its route; 0: not known. */
+static __always_inline __u32 skb_netns(struct sk_buff *skb, bool may_copy)
+{
+	struct sock *sk = skb->sk;
+	__u32 inum = 0;
+
+	if (!sk)
+		goto by_route;
+	barrier_var(sk);               /* the verifier wants that comparison as well as the next */
+	if (IS_KERNEL_ADDRESS(sk))
+		inum = sk->__sk_common.skc_net.net->ns.inum;
+	if (is_netns_number(inum))
+		return inum;
+by_route:
+	inum = 0;
+	const unsigned long route = skb->_skb_refdst & ~1ul;
+	struct dst_entry *dst = (struct dst_entry *)route;
+
+	if (may_copy && IS_KERNEL_ADDRESS(route))
+		inum = BPF_CORE_READ(dst, dev, nd_net.net, ns.inum);
+	return is_netns_number(inum) ? inum : 0;
+}
+
+/* TCP_CA_ (include/uapi/linux/tcp.h) of a TCP socket that is only an address to the verifier. */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpointer-arith" /* libbpf's macro adds to a void pointer */
+static __always_inline __u8 congestion_state(const struct inet_connection_sock *c)
+{
+	return (__u8)BPF_CORE_READ_BITFIELD_PROBED(c, icsk_ca_state);
+}
+#pragma clang diagnostic pop
 
 #endif

@@ -228,3 +228,65 @@ int bpf_tracepoint_arguments(const char *name)
 	btf__free(btf);
 	return count;
 }
+
+uint64_t bpf_program_misses(int program_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(program_fd, &info, &size) ? 0 : info.recursion_misses;
+}
+
+static void give_enumerators(const struct btf *btf, const struct btf_type *t,
+			     void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	for (unsigned i = 0; i < btf_vlen(t); i++) {
+		const struct btf_enum64 *wide = btf_enum64(t) + i;
+		const struct btf_enum *plain = btf_enum(t) + i;
+		const bool is_wide = btf_is_enum64(t);
+		const char *name = btf__name_by_offset(btf, is_wide ? wide->name_off :
+							      plain->name_off);
+
+		if (name)
+			each(arg, name, is_wide ? btf_enum64_value(wide) : (uint32_t)plain->val);
+	}
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+	const size_t len = strlen(name), n = strlen(ending);
+
+	return len >= n && !strcmp(name + len - n, ending);
+}
+
+int bpf_each_enumerator(const char *module, const char *ending,
+			void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+	struct btf *kernel, *btf;
+	int found = 0;
+
+	bpf_quiet();
+	kernel = btf__load_vmlinux_btf();
+	if (!kernel)
+		return -errno;
+	btf = module ? btf__load_module_btf(module, kernel) : kernel;
+	if (!btf) {
+		found = -errno;
+		btf__free(kernel);
+		return found;
+	}
+	/* a module's own types stand behind the kernel's */
+	for (uint32_t id = module ? btf__type_cnt(kernel) : 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+		const char *name = t ? btf__name_by_offset(btf, t->name_off) : NULL;
+
+		if (!name || (!btf_is_enum(t) && !btf_is_enum64(t)) || !ends_in(name, ending))
+			continue;
+		give_enumerators(btf, t, each, arg);
+		found++;
+	}
+	if (module)
+		btf__free(btf);
+	btf__free(kernel);
+	return found;
+}

@@ -3,6 +3,7 @@
 #define KERNEL_BPF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 const char *bpf_library_version(void);
 
@@ -50,6 +51,16 @@ int bpf_probe_load(void);
 
 /* Has this kernel readable BTF, which relocates our programs? 0 or -errno with fail text. */
 int bpf_probe_btf(void);
+
+/* How often a program was not run because it ran already on that CPU (5.12); 0: never, or not told. */
+uint64_t bpf_program_misses(int program_fd);
+
+/*
+ * Calls each with the enumerators of every enum whose name ends in `ending`: of the kernel, or of a
+ * loaded module. How many enums there were; -errno without text: no BTF.
+ */
+int bpf_each_enumerator(const char *module, const char *ending,
+			void (*each)(void *arg, const char *name, uint64_t value), void *arg);
 
 /* How many arguments a raw tracepoint has here, by BTF ("sched_switch"); -errno: not known. */
 int bpf_tracepoint_arguments(const char *name);
