@@ -153,7 +153,8 @@ bool ksymname_parse(struct text line, struct ksymname_answer *found)
 	struct scan numbers = { plus + 1, word.data + word.len };
 
 	if (!scan_literal(&numbers, "0x") || !scan_hex(&numbers, &made.offset) ||
-	    !scan_literal(&numbers, "/0x") || !scan_hex(&numbers, &size) || numbers.at != numbers.end)
+	    !scan_literal(&numbers, "/0x") || !scan_hex(&numbers, &size) ||
+	    numbers.at != numbers.end)
 		return false;
 	if (scan_word(&s, &word) && word.len > 2 && word.data[0] == '[' &&
 	    word.data[word.len - 1] == ']')
